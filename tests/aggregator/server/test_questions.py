@@ -47,7 +47,7 @@ while True:
     try:
         for piece in encode_answer(Response(200, []), pieces):
             connection.sendall(piece)
-    except (ZeroDivisionError, BrokenPipeError):
+    except (ZeroDivisionError, OSError):
         pass
     stream.close()
     connection.close()
