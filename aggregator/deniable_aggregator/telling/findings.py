@@ -9,6 +9,7 @@ from deniable_aggregator.telling.cautions import basis, cautions
 from deniable_aggregator.telling.changes import change_finding
 from deniable_aggregator.telling.checks import health_finding
 from deniable_aggregator.telling.effects import effects_sentence
+from deniable_aggregator.telling.leaders import MOST_NAMED, leaders, untold_in_words
 from deniable_aggregator.telling.meaning import closeness_in_words
 from deniable_aggregator.telling.numbers import (
     PAIR,
@@ -19,10 +20,10 @@ from deniable_aggregator.telling.numbers import (
     named,
     range_of,
     range_of_all,
-    rank_of,
     size_of,
 )
 from deniable_aggregator.telling.ranges import bound_in_words, number_ends, verb_of
+from deniable_aggregator.telling.series_findings import series_finding
 from deniable_aggregator.telling.wording import (
     as_sentence,
     counted,
@@ -34,13 +35,10 @@ from deniable_aggregator.telling.wording import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from deniable_aggregator.answers.answer import Answer, Period
+    from deniable_aggregator.answers.answer import Answer
     from deniable_aggregator.answers.limits import Limits
     from deniable_aggregator.answers.measured import Measured
 
-MOST_NAMED: Final = 3
-MOST_SURE: Final = 10
-"""The largest of so many may be said to be among them, whatever their order."""
 MOST_ATTRIBUTES: Final = 6
 MOST_QUANTILES: Final = 3
 _MEDIAN: Final = 0.5
@@ -48,9 +46,6 @@ _HALF: Final = 0.5
 """Above this share it is most of the reports."""
 _HIGH: Final = (0.9, 0.95, 0.99)
 """Which quantile is named beside the median, if more were asked for than fit a sentence."""
-
-_WHOLE_PERIODS: Final = 2
-"""So many are needed to say anything of the first beside the one before the last."""
 
 
 def sentence(answer: Answer) -> str:
@@ -174,110 +169,6 @@ def _of_values(shares: Sequence[Measured], of: str = "reports") -> Iterator[str]
         yield f"{counted(more, 'more value')} {'is' if more == 1 else 'are'} above zero"
     if untold:
         yield untold_in_words(untold, others=bool(above_zero))
-
-
-def contenders(shares: Sequence[Measured]) -> list[Measured]:
-    """Those that may have the largest share: one if it surely leads.
-
-    Args:
-        shares: the largest estimate first, at least one.
-    """
-    first = shares[0]
-    return [first, *(number for number in shares[1:] if not _surely_larger(first, number))]
-
-
-def _surely_larger(first: Measured, second: Measured) -> bool:
-    """Whether a share is larger than another one, by their ranks; without ranks by their ranges."""
-    if first.rank_last is None or second.rank_first is None:
-        return first.of_all[0] > second.of_all[1]
-    return first.rank_last == 1 or second.rank_first > 1
-
-
-def leaders(shares: Sequence[Measured], among: int, of: str = "reports") -> str:
-    """The largest shares, and whether the first one surely leads.
-
-    Args:
-        shares: the largest estimate first, at least one.
-        among: how many values have ranks.
-        of: what shares are of.
-    """
-    most = min(MOST_SURE, among - 1)
-    first, level = shares[0], contenders(shares)
-    if len(shares) == 1:
-        return f"{_with_range(first, ': ')} of {of}"
-    if len(level) == 1:
-        line = f"{_with_range(first, ' leads with ')} of {of}"
-    else:
-        names = [_with_range(number) for number in level[:MOST_NAMED]]
-        names[0] += f" of {of}"
-        more = [f"{len(level) - MOST_NAMED:,} more"] if level[MOST_NAMED:] else []
-        line = f"{listed([*names, *more])} are too close to call{_sure_top(level, most)}"
-    behind = [number for number in shares[1:] if number not in level]
-    named_next = behind[: max(0, MOST_NAMED - len(level))]
-    if not named_next:
-        return line
-    tied = [each for each in behind if not _is_behind(each, behind[0])]
-    first_ones = [each for each in named_next if each in tied]
-    if len(first_ones) == 1:
-        next_ones = [f"{_with_range(number)}{_place(number, most)}" for number in named_next]
-        return f"{line}, then {listed(next_ones)}"
-    nearly_equal = listed([_with_range(number) for number in first_ones])
-    line = f"{line}, then {nearly_equal}, too close to call{_sure_top(tied, most)}"
-    later = [f"{_with_range(each)}{_place(each, most)}" for each in named_next if each not in tied]
-    return f"{line}, and then {listed(later)}" if later else line
-
-
-def _is_behind(number: Measured, other: Measured) -> bool:
-    """Whether a share is surely smaller than another one; without ranks they may be equal."""
-    if other.rank_last is None or number.rank_first is None:
-        return number.of_all[1] < other.of_all[0]
-    return number.rank_first > other.rank_last
-
-
-def _sure_top(level: Sequence[Measured], most: int) -> str:
-    """Among how many of the largest some values surely are; empty where that says little."""
-    lasts = [number.rank_last for number in level]
-    if None in lasts:
-        return ""
-    top = max(last for last in lasts if last is not None)
-    if top > most:
-        return ""
-    return f", surely the top {top}" if top == len(level) else f", surely among the top {top}"
-
-
-def _with_range(share: Measured, between: str = " with ") -> str:
-    return f"{named(share)}{between}{range_of_all(share)}"
-
-
-def _place(share: Measured, most: int) -> str:
-    """Between which ranks a share is, where that is not one."""
-    if share.rank_first == share.rank_last:
-        return ""
-    if share.rank_last is not None and share.rank_last <= most:
-        return f" (surely among the top {share.rank_last})"
-    return f" (rank {rank_of(share)})"
-
-
-def untold_in_words(shares: Sequence[Measured], *, others: bool) -> str:
-    """The values that can't be told from zero, and how large they can be.
-
-    Args:
-        shares: of these values; at least one.
-        others: whether there are others, which can.
-    """
-    most = range_of(max(shares, key=_most_of))
-    if len(shares) == 1:
-        return f"{named(shares[0])} can't be told from zero ({most})"
-    which = f"{counted(len(shares), 'value')} can't"
-    if not others:
-        which = f"none of {len(shares):,} values can"
-    return f"{which} be told from zero (each {most})"
-
-
-def _most_of(share: Measured) -> float:
-    """How large a share can be; of one whose interval lies below zero, half of its width."""
-    low, high = share.ends
-    return max(high, (high - low) / 2)
 
 
 def _of_attributes(shares: Sequence[Measured]) -> Iterator[str]:
@@ -423,107 +314,3 @@ def _clauses_of_strings(answer: Answer) -> Iterator[str]:
         gone = sum(number.seen == "gone" for number in answer.missing)
         days = days_between(note.earlier.since, note.earlier.until)
         yield f"{new:,} new and {gone:,} gone since {days}"
-
-
-def series_finding(answer: Answer) -> str:
-    """What the last whole period says beside the one before it and the first.
-
-    Where no period is whole yet, it is about the last one so far.
-
-    Args:
-        answer: a series.
-    """
-    by = answer.head.by or "day"
-    periods = list(answer.periods())
-    reported = [(period, numbers) for period, numbers in periods if period.reports]
-    over = [(period, numbers) for period, numbers in reported if "incomplete" not in period.marks]
-    whole = over or reported
-    if not whole:
-        return "; ".join(_periods_without(answer, by))
-    last, numbers = whole[-1]
-    line = f"in the {_which(answer, last)} ({days_between(last.since, last.until)})"
-    followed = _followed(numbers)
-    if len(followed) > MOST_NAMED:
-        line += f", the largest of {counted(len(followed), 'value')}"
-    limits = limits_of(answer)
-    line += ": " + "; ".join(
-        f"{named(number)} {range_of(number, limits)}{_against(number, whole, by, limits)}"
-        for number in followed[:MOST_NAMED]
-    )
-    return "; ".join([line, *_periods_without(answer, by)])
-
-
-def _periods_without(answer: Answer, by: str) -> Iterator[str]:
-    """In how many periods there is no number, by the reason."""
-    empty = [period for period in answer.head.periods if not period.reports]
-    left_out = [period for period in empty if "left_out" in period.marks]
-    none_due = [
-        period
-        for period in empty
-        if "none_due" in period.marks and not {"left_out", "missing"} & set(period.marks)
-    ]
-    missing = len(empty) - len(left_out) - len(none_due)
-    whole = counted(len(answer.head.periods), by)
-    if missing:
-        yield f"no reports in {missing:,} of {whole}"
-    if left_out:
-        reports = sum(period.left_out_reports for period in left_out)
-        all_of_them = f"all {counted(reports, 'report')}" if reports else "all reports"
-        yield f"{all_of_them} of {len(left_out):,} of {whole} are left out"
-    if none_due:
-        yield f"none due in {len(none_due):,} of {whole}"
-
-
-def _which(answer: Answer, last: Period) -> str:
-    if "incomplete" in last.marks:
-        return f"{answer.head.by} so far"
-    not_over = "incomplete" in answer.head.periods[-1].marks
-    return f"last {'whole ' * not_over}{answer.head.by}"
-
-
-def _followed(numbers: Sequence[Measured]) -> list[Measured]:
-    """The numbers of a period that a sentence follows: the largest shares first."""
-    shares = [number for number in numbers if number.measure == "share"]
-    single = [number for number in shares if PAIR not in (number.value or "")] or shares
-    combined = [number for number in numbers if number.measure == "combined"]
-    quantiles = [number for number in numbers if number.measure == "quantile"]
-    means = [number for number in numbers if number.measure == "mean"]
-    return [*sorted([*single, *combined], key=size_of, reverse=True), *quantiles, *means]
-
-
-def _against(
-    number: Measured,
-    whole: Sequence[tuple[Period, list[Measured]]],
-    by: str,
-    limits: Limits | None,
-) -> str:
-    """What the number was in the period before, and in the first."""
-    breaks = [place for place, (period, _) in enumerate(whole) if "unlike" in period.marks]
-    whole = whole[max(breaks, default=0) :]
-    earlier = [(whole[-2][1], f"the {by} before")] if len(whole) > 1 else []
-    if len(whole) > _WHOLE_PERIODS:
-        since = f" that is comparable, of {whole[0][0].since}" if breaks else ""
-        earlier.append((whole[0][1], f"in the first {by}{since}"))
-    parts = []
-    for numbers, when in earlier:
-        other = next((other for other in numbers if _is_same(other, number)), None)
-        if other is not None:
-            parts.append(f"{_way(number, other)}{range_of(other, limits)} {when}")
-    return f" ({', '.join(parts)})" if parts else ""
-
-
-def _is_same(number: Measured, other: Measured) -> bool:
-    """Whether two numbers are of the same, in two periods."""
-    return (number.measure, number.value, number.quantile) == (
-        other.measure,
-        other.value,
-        other.quantile,
-    )
-
-
-def _way(number: Measured, earlier: Measured) -> str:
-    """How a number lies beside an earlier one, where their intervals do not even touch."""
-    (low, high), (earlier_low, earlier_high) = number.ends, earlier.ends
-    if low > earlier_high:
-        return "up from "
-    return "down from " if high < earlier_low else ""

@@ -5,13 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from deniable_aggregator.telling.changes import at_most, how_far, reach, way_of
-from deniable_aggregator.telling.findings import (
-    MOST_NAMED,
-    contenders,
-    is_flag,
-    leading_beginning,
-    lift_in_words,
-)
+from deniable_aggregator.telling.findings import is_flag, leading_beginning, lift_in_words
+from deniable_aggregator.telling.leaders import MOST_NAMED, contenders
 from deniable_aggregator.telling.numbers import (
     PAIR,
     UNTOLD,

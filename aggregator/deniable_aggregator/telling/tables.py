@@ -6,45 +6,28 @@ Every surface has its tables from here. A column that says nothing of any row is
 from __future__ import annotations
 
 import itertools
-from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from msgspec.structs import replace
-
-from deniable_aggregator.telling.cautions import difference_word
+from deniable_aggregator.telling.columns import VERDICTS, columns_of
 from deniable_aggregator.telling.document import Column, Row, Table, Way
 from deniable_aggregator.telling.effects import effects_table
 from deniable_aggregator.telling.numbers import (
     PAIR,
     RECORDS,
-    all_days_of,
-    beside,
-    estimate_of,
     interval_of_number,
     limits_of,
     mean_in_words,
-    name_of,
-    possible_range_of,
     range_ends,
-    range_of,
-    rank_of,
     size_of,
 )
 from deniable_aggregator.telling.ranges import range_in_words
-from deniable_aggregator.telling.wording import (
-    MARK_WORDS,
-    POSTPROCESS_LABELS,
-    counted,
-    days_between,
-    p_value_in_words,
-)
+from deniable_aggregator.telling.wording import MARK_WORDS, counted, days_between
 from deniable_shared.characters import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from deniable_aggregator.answers.answer import Answer, Head, Period
-    from deniable_aggregator.answers.common import IntervalNote
+    from deniable_aggregator.answers.answer import Answer, Period
     from deniable_aggregator.answers.limits import Limits
     from deniable_aggregator.answers.measured import Measured, Unit
     from deniable_aggregator.telling.interval import Interval
@@ -55,7 +38,6 @@ Order = Literal["listed", "largest"]
 LEAST_FOLDED: Final = 2
 """So many values that can't be told from zero become a table of their own."""
 
-_COVERED: Final = {"one": "", "all": ", all together", "picked": ", after picking"}
 _CAPTIONS: Final = {
     "share": "Share of reports",
     "bin": "Share of each bin",
@@ -69,30 +51,6 @@ _CAPTIONS: Final = {
     "difference in combined": "Change in points",
     "difference in mean": "Change in the metric's own unit",
 }
-_SIZES: Final = ("segment size", "set size", "items per device")
-"""Measures whose intervals hold each by itself, whatever was picked."""
-
-_HEADINGS: Final = {
-    "share": ("value", "share"),
-    "combined": ("value", "share"),
-    "rest": ("value", "share"),
-    "bin": ("from, to", "share"),
-    "segment size": ("segment", "share"),
-    "set size": ("sets with", "share"),
-    "items per device": ("", "value"),
-    "lift": ("pair", "lift"),
-    "mean": ("", "value"),
-    "quantile": ("", "value"),
-    "difference in share": ("value", "change"),
-    "difference in combined": ("value", "change"),
-    "difference in mean": ("", "change"),
-    "difference in quantile": ("", "change"),
-}
-"""What the columns of names and of intervals are called, by the measure of the first row."""
-
-_ASSOCIATION: Final = ("", "", "can't tell")
-_CHANGED: Final = ("clear change?", "yes", "no clear change")
-_DIFFERENT: Final = ("clear difference?", "yes", "no clear difference")
 
 
 def tables_of(
@@ -152,19 +110,6 @@ def _bar_of(number: Measured, level: float, limits: Limits | None = None) -> Int
     return interval_of_number(number, level, limits)
 
 
-def interval_heading(what: str, interval: IntervalNote | None) -> str:
-    """The heading of numbers with their intervals, such as "share, 95% interval, after picking".
-
-    Args:
-        what: the numbers are.
-        interval: that of the answer.
-    """
-    if interval is None:
-        return what
-    covered = _COVERED[interval.kind or "one"]
-    return f"{what}, {interval.level:.0%} interval{covered}".removeprefix(", ")
-
-
 def numbers_table(
     answer: Answer, name: str, rows: Sequence[Measured], caption: str = "", left_out: str = ""
 ) -> Table:
@@ -177,16 +122,12 @@ def numbers_table(
         caption: what it is; left out for what numbers like the first are.
         left_out: what is said of others.
     """
-    columns = _columns(answer, rows)
+    columns = columns_of(answer, rows)
     first = rows[0].measure if rows else "share"
     unit: Unit | None = rows[0].unit if rows else None
     limits = limits_of(answer) if unit == "number" else None
     ends = _ends_of_groups(answer, rows)
-    told = [
-        place
-        for place, each in enumerate(columns)
-        if each.column.heading in (_CHANGED[0], _DIFFERENT[0])
-    ]
+    told = [place for place, each in enumerate(columns) if each.column.heading in VERDICTS]
     if not caption:
         caption = _CAPTIONS.get(first, "Share of reports") + _of_means(rows)
         if answer.question.name == "compare":
@@ -342,7 +283,7 @@ def _series_table(answer: Answer) -> Table:
     if any(marks):
         columns.append(Column(heading="marks", words=True, once=True))
         leading.append(marks)
-    inner = _columns(answer, numbers)
+    inner = columns_of(answer, numbers)
     empty = [""] * len(inner)
     cells = [
         [column.cell(number) for column in inner] if number is not None else empty
@@ -394,130 +335,6 @@ def _found_tables(answer: Answer, most: int | None) -> Iterator[Table]:
         caption = "Longer strings, of which the first letters were found"
         more = more_line(prefixes, most, "beginning")
         yield numbers_table(answer, "prefixes", prefixes[:most], caption, more)
-
-
-class _Cells(NamedTuple):
-    """A column, and what stands in it."""
-
-    column: Column
-    cell: Callable[[Measured], str]
-
-
-def _columns(answer: Answer, rows: Sequence[Measured]) -> list[_Cells]:
-    """The columns that say something of these numbers; the first two are always there."""
-    head, limits = answer.head, limits_of(answer)
-    first = rows[0].measure if rows else "share"
-    name, number = _HEADINGS.get(first, ("value", "share"))
-    sides, told_words = answer.sides, _CHANGED
-    wide = answer.question.name == "compare"
-    if wide:
-        number = difference_word(answer)
-        told_words = _DIFFERENT
-    reports = {place: period.reports for place, period in enumerate(head.periods)}
-    split = any(each.of_part for each in rows)
-    by = str(answer.question.parameters.get("split", "part"))
-
-    def of_reports(each: Measured) -> str:
-        if each.measure in ("lift", "segment size"):
-            return ""
-        whole = reports.get(each.period)
-        return "" if each.reports in (None, whole) else f"{each.reports:,}"
-
-    adjusted = "adjusted"
-    if head.postprocess is not None:
-        adjusted = POSTPROCESS_LABELS.get(head.postprocess, head.postprocess)
-    told = _ASSOCIATION if first == "lift" else told_words
-    interval = head.interval
-    if interval is not None and first in _SIZES:
-        interval = replace(interval, kind="one")
-    heading = interval_heading(number, interval)
-    columns = [
-        _Cells(Column(heading=name, key="value", words=True, folds=True, once=split), name_of),
-        _Cells(Column(heading=by, words=True, folds=True), partial(_part_of, split=split)),
-        _Cells(
-            Column(heading=visible(sides[0]), minor=wide),
-            lambda each: _level(each, each.before, limits),
-        ),
-        _Cells(
-            Column(heading=visible(sides[1]), minor=wide),
-            lambda each: _level(each, each.after, limits),
-        ),
-        _Cells(Column(heading="both"), lambda each: beside(each, each.both)),
-        _Cells(Column(heading="by chance"), lambda each: beside(each, each.expected)),
-        _Cells(Column(heading=heading, key=number), lambda each: _range(each, limits)),
-        _Cells(Column(heading="all days"), all_days_of),
-        _Cells(
-            Column(heading="estimate", minor=number != "share"),
-            lambda each: _estimate(each, limits),
-        ),
-        _Cells(Column(heading=adjusted, minor=True), lambda each: beside(each, each.adjusted)),
-        _Cells(Column(heading="of reports", minor=not split), of_reports),
-        _Cells(Column(heading="possible of all", minor=True), possible_range_of),
-        _Cells(Column(heading=_rank_heading(head), minor=True), rank_of),
-        _Cells(Column(heading=told[0], words=True), lambda each: _verdict(each, told)),
-        _Cells(Column(heading="p, corrected", minor=True), _p_value),
-        _Cells(Column(heading="evidence", words=True), lambda each: each.evidence or ""),
-        _Cells(
-            Column(heading="new?", words=True, minor=True),
-            lambda each: "new" if each.seen == "new" else "",
-        ),
-        _Cells(
-            Column(heading="hint?", words=True, minor=True),
-            lambda each: "yes" if each.hinted else "",
-        ),
-    ]
-    always = {columns[0].column, columns[6].column}
-    return [each for each in columns if each.column in always or any(map(each.cell, rows))]
-
-
-def _part_of(number: Measured, *, split: bool) -> str:
-    """Which part of the reports a number is of, in a table of several."""
-    if not split:
-        return ""
-    return "all reports" if number.within is None else visible(number.within)
-
-
-def _rank_heading(head: Head) -> str:
-    """The heading of ranks, with among how many values; attributes have ranks of their own."""
-    records = any(version.mechanism.get("name") in RECORDS for version in head.versions)
-    return "rank" if records or not head.values_asked else f"rank of {head.values_asked:,}"
-
-
-def _range(number: Measured, limits: Limits | None) -> str:
-    if number.low is None or number.high is None:
-        return "can't tell" if number.measure == "lift" else ""
-    return range_of(number, limits)
-
-
-def _estimate(number: Measured, limits: Limits | None) -> str:
-    if number.low is None or number.high is None or number.whole is False:
-        return ""
-    return estimate_of(number, limits)
-
-
-def _level(number: Measured, value: float | None, limits: Limits | None) -> str:
-    if number.unit not in ("points", "difference"):
-        return ""
-    return beside(number, value, limits)
-
-
-def _verdict(number: Measured, words: tuple[str, str, str]) -> str:
-    if number.told is None or number.unit not in ("points", "difference", "ratio"):
-        return ""
-    if number.measure == "lift" and number.told:
-        return (
-            "go together"
-            if (number.both or 0.0) > (number.expected or 0.0)
-            else ("exclude each other")
-        )
-    return words[1] if number.told else words[2]
-
-
-def _p_value(number: Measured) -> str:
-    if number.unit not in ("points", "difference") or number.quantile is not None:
-        return ""
-    p_value = number.p_value if number.adjusted_p_value is None else number.adjusted_p_value
-    return "" if p_value is None else p_value_in_words(p_value)
 
 
 def _high(number: Measured) -> float:

@@ -11,10 +11,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from deniable_aggregator.answers.words import VERSION_LETTERS, Known
+from deniable_aggregator.telling.columns import interval_heading
 from deniable_aggregator.telling.document import WAY_WORDS, Column, Table, text_table
-from deniable_aggregator.telling.findings import untold_in_words
+from deniable_aggregator.telling.leaders import untold_in_words
 from deniable_aggregator.telling.numbers import PAIR, estimate_of, range_of, size_of
-from deniable_aggregator.telling.tables import LEAST_FOLDED, interval_heading, numbers_table, way_of
+from deniable_aggregator.telling.tables import LEAST_FOLDED, numbers_table, way_of
 from deniable_aggregator.telling.wording import SHOWN_OF_IDS, as_sentence, counted, key_in_words
 from deniable_shared.characters import visible
 
