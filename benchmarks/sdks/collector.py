@@ -222,7 +222,7 @@ class _Handler(BaseHTTPRequestHandler):
         return body
 
     def _answer(self, body: bytes) -> None:
-        with suppress(BrokenPipeError):
+        with suppress(ConnectionError):
             if self.server.sdk.startswith("deniable"):
                 self.send_response(204)
                 self.end_headers()
