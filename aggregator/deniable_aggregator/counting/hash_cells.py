@@ -50,13 +50,23 @@ def words(items: Sequence[str], salt: int) -> NDArray[np.uint64]:
     return found
 
 
+def keys(members: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """The keys of members of the family, as `deniable_shared.hashing.key` has them: uint64.
+
+    Args:
+        members: int64, (members,): their numbers, from 0 on.
+    """
+    return extend(np.zeros(members.size, np.uint64), members)
+
+
 def buckets(
-    value_words: NDArray[np.uint64], member_key: int | np.uint64, size: int
+    value_words: NDArray[np.uint64], member_key: int | np.uint64 | NDArray[np.uint64], size: int
 ) -> NDArray[np.int64]:
     """Where one member of the family sends each value.
 
     Args:
         value_words: uint64, (values,).
+        member_key: the member's, or uint64, (values,), one for each value.
         size: number of buckets, at most 2^32.
 
     Returns:

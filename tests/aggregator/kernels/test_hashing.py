@@ -29,3 +29,14 @@ def test_composed_and_decomposed_spellings_are_one_item():
     words = vectorised.words(["caf\u00e9", "cafe\u0301"], 1)
     assert words[0] == words[1]
     assert words.dtype == np.uint64
+
+
+def test_keys_are_worked_out_exactly_as_the_device_does():
+    members = np.array([0, 1, 463, 65_535, 2**31])
+    assert vectorised.keys(members).tolist() == [hashing.key(member) for member in members.tolist()]
+
+
+def test_every_value_may_have_a_key_of_its_own():
+    words, keys = vectorised.words(["a", "b", "c"], 7), vectorised.keys(np.arange(3))
+    alone = [vectorised.buckets(words[[n]], keys[n], 300)[0] for n in range(3)]
+    assert vectorised.buckets(words, keys, 300).tolist() == alone

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from deniable_aggregator.counting import hash_cells
-from deniable_aggregator.counting.yield_points import yield_point
-from deniable_shared.hashing import key
+from deniable_aggregator.counting.yield_points import without_yielding, yield_point
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,21 +26,36 @@ _MOST_KEPT_BYTES: Final = 8 << 20
 
 
 class HashedStrings:
-    """The buckets of strings in the rows of a sketch.
+    """The buckets of strings in the rows of sketches, of which some have more rows than others.
 
     Args:
         words: uint64, (items,): of the strings.
-        rows: how many rows there are.
+        rows: how many rows there are, so far.
         size: how many buckets a row has.
     """
 
     def __init__(self, words: NDArray[np.uint64], rows: int, size: int) -> None:
         self.words, self.size = words, size
-        narrow = np.min_scalar_type(size - 1)
-        self._kept: NDArray[Any] | None = None
-        # Many strings are in few periods: to hash them again costs less than to keep them.
-        if rows * words.size * narrow.itemsize <= _MOST_KEPT_BYTES:
-            self._kept = _all_buckets(words, np.arange(rows), size, narrow)
+        self._extending = threading.Lock()
+        self._kept: NDArray[Any] | None = np.empty((0, words.size), np.min_scalar_type(size - 1))
+        self.extend(rows)
+
+    def extend(self, rows: int) -> None:
+        """Hashes the strings in further rows.
+
+        Args:
+            rows: how many rows there are, from now on at least.
+        """
+        with without_yielding(), self._extending:
+            kept = self._kept
+            if kept is None or rows <= len(kept):
+                return
+            # Many strings are in few periods: to hash them again costs less than to keep them.
+            if rows * self.words.size * kept.itemsize > _MOST_KEPT_BYTES:
+                self._kept = None
+                return
+            further = _all_buckets(self.words, np.arange(len(kept), rows), self.size, kept.dtype)
+            self._kept = np.concatenate([kept, further])
 
     def blocks(self, rows: NDArray[np.int64]) -> Iterator[tuple[slice, slice, NDArray[Any]]]:
         """The buckets of some of the strings in some of the rows, block by block.
@@ -51,19 +66,20 @@ class HashedStrings:
         Yields:
             Which of these rows, which of the strings, and the buckets: integers, (rows, items).
         """
-        items = self.words.size
-        if self._kept is not None:
+        items, kept = self.words.size, self._kept
+        if kept is not None:
             step = max(1, _CHUNK_ITEMS // max(items, 1))
             for start in range(0, rows.size, step):
                 yield_point()
                 some = slice(start, min(start + step, rows.size))
-                yield some, slice(0, items), self._kept[rows[some]]
+                yield some, slice(0, items), kept[rows[some]]
             return
+        keys = hash_cells.keys(rows)
         for start in range(0, items, _CHUNK_ITEMS):
             chunk = slice(start, min(start + _CHUNK_ITEMS, items))
-            for place, row in enumerate(rows.tolist()):
+            for place, key in enumerate(keys):
                 yield_point()
-                found = hash_cells.buckets(self.words[chunk], key(row), self.size)
+                found = hash_cells.buckets(self.words[chunk], key, self.size)
                 yield slice(place, place + 1), chunk, found[None]
 
     def buckets(self, rows: NDArray[np.int64], chosen: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -73,8 +89,9 @@ class HashedStrings:
             rows: int64, (rows,): the numbers of the rows.
             chosen: int64, (chosen,): the strings' places in the list.
         """
-        if self._kept is not None:
-            return self._kept[rows[:, None], chosen].astype(np.int64)
+        kept = self._kept
+        if kept is not None:
+            return kept[rows[:, None], chosen].astype(np.int64)
         return _all_buckets(self.words[chosen], rows, self.size, np.int64)
 
 
@@ -85,25 +102,24 @@ def _all_buckets(
 
     Word and key are exchangeable, so whichever there are fewer of are gone through.
     """
-    found = np.empty((rows.size, words.size), dtype)
-    keys = [key(row) for row in rows.tolist()]
+    found, keys = np.empty((rows.size, words.size), dtype), hash_cells.keys(rows)
     if words.size < rows.size:
-        every_key = np.array(keys, np.uint64)
         for item, word in enumerate(words):
             yield_point()
-            found[:, item] = hash_cells.buckets(every_key, word, size)
+            found[:, item] = hash_cells.buckets(keys, word, size)
         return found
-    for place, row_key in enumerate(keys):
+    for place, key in enumerate(keys):
         yield_point()
-        found[place] = hash_cells.buckets(words, row_key, size)
+        found[place] = hash_cells.buckets(words, key, size)
     return found
 
 
-@lru_cache(maxsize=16)
 def hashed_strings(
     items: tuple[str, ...], salt: int, rows: int, size: int, marks: tuple[int, ...] = ()
 ) -> HashedStrings:
     """The periods of a series, and the versions of a metric, are asked about the same strings.
+
+    Versions mostly differ in how many rows they have: those of one are the first ones of another.
 
     Args:
         items: the strings.
@@ -112,8 +128,17 @@ def hashed_strings(
         size: how many buckets a row has.
         marks: words of what no string can be, which come last.
     """
+    strings = _remembered(items, salt, size, marks)
+    strings.extend(rows)
+    return strings
+
+
+@lru_cache(maxsize=16)
+def _remembered(
+    items: tuple[str, ...], salt: int, size: int, marks: tuple[int, ...]
+) -> HashedStrings:
     words = np.append(hash_cells.words(items, salt), np.array(marks, np.uint64))
-    return HashedStrings(words, rows, size)
+    return HashedStrings(words, 0, size)
 
 
 class StringPlaces:
