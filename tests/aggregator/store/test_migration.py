@@ -6,14 +6,18 @@ Nobody else has a store open while it is migrated, and no earlier version change
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
+import multiprocessing
+import os
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import inspect
+from sqlalchemy import Engine, event, inspect
 
 from deniable_aggregator import Store
 from deniable_aggregator.keeping.audit import COMMAND_LINE
@@ -122,6 +126,46 @@ def test_a_migration_that_fails_changes_nothing(earlier, monkeypatch):
             migrate(earlier)
     assert tables(earlier) == before
     migrate(earlier)
+
+
+CHANGING = ("CREATE", "ALTER", "INSERT", "UPDATE", "DELETE")
+
+
+def migrate_and_die(target, place):
+    """Migrates, but is killed before a change or the commit: the one at that place among them."""
+    places = itertools.count()
+
+    def die(*_):
+        if next(places) == place:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def look(_connection, _cursor, statement, *_):
+        if statement.lstrip().upper().startswith(CHANGING):
+            die()
+
+    event.listen(Engine, "before_cursor_execute", look)
+    event.listen(Engine, "commit", die)
+    migrate(target)
+
+
+@pytest.mark.service
+def test_a_store_whose_migration_is_killed_is_old_or_new_and_a_second_one_completes_it(earlier):
+    before = tables(earlier)
+    fork = multiprocessing.get_context("fork")
+    places = itertools.count()
+    while tables(earlier) == before:
+        place = next(places)
+        process = fork.Process(target=migrate_and_die, args=(earlier, place))
+        process.start()
+        process.join()
+        assert process.exitcode in (-signal.SIGKILL, 0)  # 0 once nothing follows the commit
+    killed = tables(earlier)
+    assert place > len(("table", "index", "column", "version", "commit"))
+    assert migrate(earlier) == (LATER, LATER)
+    assert tables(earlier) == killed
+    with contextlib.closing(Store(earlier)) as store:
+        fold(store)
+        assert counted(store, TODAY) == [1, 2, 1]
 
 
 def test_migrating_a_store_of_this_version_changes_nothing(target):
