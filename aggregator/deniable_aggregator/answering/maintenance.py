@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from deniable_aggregator.answering.roll_up import RollUp
 from deniable_aggregator.keeping.audit import SERVER, AuditAction, AuditRecord
-from deniable_aggregator.keeping.fold import InboxFold
+from deniable_aggregator.keeping.fold import InboxFold, rest_seconds
 from deniable_aggregator.keeping.store import BeingReadError, Store, StoreUnavailableError
 
 if TYPE_CHECKING:
@@ -29,15 +29,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("deniable_aggregator")
 
-MAX_BUSY_SHARE: Final = 0.25
-"""The thread is busy for at most this share of the time: adding a few reports to a large tally is
-dear, so they wait until there are more."""
-
 FOLD_LIMIT_SECONDS: Final = 5.0
-"""After so long in one fold the thread goes on to maintenance."""
+"""After so long in one fold, with its rests, the thread goes on to maintenance."""
 
 MAINTENANCE_SECONDS: Final = 5.0
-"""After so long in one look, maintenance lets reports that wait go first."""
+"""After so long, maintenance lets reports that wait go first."""
 
 LOOK_SECONDS: Final = 10.0
 """The thread looks so often whether there is something to do."""
@@ -48,6 +44,8 @@ BUSY_LOOKS: Final = 30
 
 class BackgroundWorker:
     """A thread that folds the inbox and maintains the store while the server runs.
+
+    It rests after each batch and each maintenance, see `rest_seconds`.
 
     Args:
         maintenance: what the store needs besides.
@@ -65,19 +63,23 @@ class BackgroundWorker:
         self._thread.start()
 
     def close(self) -> None:
-        """Ends the thread after the batch and the task that it is working on."""
+        """Ends the thread after the batch or the task that it is working on."""
         self._stop.set()
         self._thread.join()
 
     def _run(self) -> None:
-        pause = self._pause
-        while not self._stop.wait(pause):
+        more = False
+        while not self._stop.wait(0 if more else self._pause):
+            more = self._fold(more=more)
             start = time.monotonic()
-            self._fold()
             # Maintenance runs also if the fold failed: days must be closed.
             with suppress(Exception):  # maintenance has logged what failed
                 self._maintenance.run(self._stop.is_set, partial(self._reports_wait, start))
-            pause = max(self._pause, (time.monotonic() - start) / MAX_BUSY_SHARE)
+            self._rest(time.monotonic() - start)
+
+    def _rest(self, worked: float) -> bool:
+        """Pauses after some seconds of work. Returns whether the thread is to end."""
+        return self._stop.wait(rest_seconds(worked, self._inbox_fold.lag_seconds()))
 
     def _reports_wait(self, start: float) -> bool:
         """Whether maintenance has taken long, and reports wait for a fold."""
@@ -88,14 +90,18 @@ class BackgroundWorker:
         except StoreUnavailableError:
             return True
 
-    def _fold(self) -> None:
+    def _fold(self, *, more: bool) -> bool:
+        """Folds what is known to wait, or is worth it. Returns whether more waits."""
         try:
-            if self._inbox_fold.is_worth_it():
-                self._inbox_fold.fold(seconds=FOLD_LIMIT_SECONDS)
+            # What waits is not looked at where the last fold has left some of it.
+            if not (more or self._inbox_fold.is_worth_it()):
+                return False
+            return self._inbox_fold.fold(seconds=FOLD_LIMIT_SECONDS, rest=self._rest)
         except Exception as error:  # noqa: BLE001  this thread must outlive every failure
             self._inbox_fold.failures += 1
             reason = error if isinstance(error, StoreUnavailableError) else type(error).__name__
             log.error("counting reports failed and will be tried again: %s", reason)
+            return False
 
 
 TASKS: Final = (

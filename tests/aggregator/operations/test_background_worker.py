@@ -1,4 +1,4 @@
-"""Reports that wait for a fold do not wait for a night's maintenance."""
+"""Reports that wait for a fold do not wait for a night's maintenance, nor for another look."""
 
 from __future__ import annotations
 
@@ -19,16 +19,27 @@ class Inbox:
 
     def __init__(self):
         self.waits = False
+        self.turns = 1
+        self.looks = 0
+        self.looks_before_folds = []
         self.folds = threading.Semaphore(0)
         self.failures = 0
 
+    def lag_seconds(self):
+        return 0.0
+
     def is_worth_it(self):
+        self.looks += 1
         return self.waits
 
-    def fold(self, *, seconds):
+    def fold(self, *, seconds, rest):
         assert seconds > 0
-        self.waits = False
+        self.looks_before_folds.append(self.looks)
+        self.turns -= 1
+        self.waits = self.turns > 0
+        stopped = rest(0.0)
         self.folds.release()
+        return self.waits and not stopped
 
 
 class LongWork:
@@ -83,3 +94,29 @@ def test_maintenance_ends_where_the_store_does_not_tell_what_waits(inbox, work, 
     with contextlib.closing(BackgroundWorker(inbox, work, look_seconds=0.001)):
         assert done.wait(30)
     assert work.steps[0] == 0
+
+
+def test_a_backlog_is_folded_without_another_look_while_maintenance_goes_on(inbox, work):
+    inbox.waits, inbox.turns = True, 3
+    work.run = lambda *_: work.steps.append(0)
+    with contextlib.closing(BackgroundWorker(inbox, work, look_seconds=0.001)):
+        for _ in range(3):
+            assert inbox.folds.acquire(timeout=30)
+    assert inbox.looks_before_folds == [1, 1, 1]
+    assert len(work.steps) >= 2
+
+
+def test_a_server_ends_without_waiting_for_a_backlog(inbox, work):
+    ended = threading.Event()
+
+    def fold(*, seconds, rest):
+        inbox.folds.release()
+        while not rest(seconds):  # each time for so many times longer than a test takes
+            pass
+        ended.set()
+        return True
+
+    inbox.waits, inbox.fold = True, fold
+    with contextlib.closing(BackgroundWorker(inbox, work, look_seconds=0.001)):
+        assert inbox.folds.acquire(timeout=30)
+    assert ended.is_set()

@@ -91,6 +91,42 @@ def test_a_backlog_of_many_batches_is_counted_whole(target, monkeypatch):
         assert counted(store) == [0, 0, sum(range(1, 40))]
 
 
+def test_a_fold_rests_after_each_batch_and_says_whether_more_wait(target, monkeypatch):
+    monkeypatch.setattr(fold, "BATCH_ROWS", 1)
+    now = itertools.count()
+    with opened(target) as (store, _):
+        waiting = fold.InboxFold(store, MetricCatalog(store), monotonic=lambda: next(now))
+        rests = []
+
+        def rest(worked):
+            rests.append(worked)
+            return len(rests) == 2
+
+        for _ in range(4):
+            send(store, b"\x01")
+        assert waiting.fold(seconds=60, rest=rest)
+        assert rests == [1, 1]
+        assert counted(store) == [0, 2, 0]
+        assert not waiting.fold(seconds=60, rest=rest)
+        assert counted(store) == [0, 4, 0]
+
+
+def seconds_to_drain(work, step=0.1):
+    """How long a backlog of so many seconds of work takes, by a clock of rests and work alone."""
+    now = 0.0
+    for _ in range(round(work / step)):
+        now += step + fold.rest_seconds(step, now)
+    return now
+
+
+def test_little_is_folded_in_a_quarter_of_the_time_and_much_in_hardly_more_than_it_takes():
+    assert seconds_to_drain(1) == pytest.approx(4)
+    assert seconds_to_drain(60) < 3 * 60
+    assert seconds_to_drain(3_600) < 1.1 * 3_600
+    shares = [1 / (1 + fold.rest_seconds(1, lag)) for lag in (0, 20, 60, 600)]
+    assert shares == pytest.approx([0.25, 0.25, 0.5, 10 / 11])
+
+
 def test_rows_that_two_processes_want_to_count_are_counted_once(target):
     with opened(target) as (store, inbox_fold), opened(target) as (other_store, other_fold):
         send(store, b"\x01")
