@@ -2,7 +2,8 @@
 
 Devices' uploads, relays' batches, retries and questions, on a server that folds, closes days and
 compacts, with a day every few seconds. Prints one JSON object: memory and its slope, sizes of the
-store, latencies, answers, and whether the tallies are exactly what was acknowledged.
+store, latencies, answers. Fails if the tallies are not exactly what was acknowledged, or anything
+was refused.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from typing import Any, Final
 import httpx
 
 from benchmarks.served import HOST, REGISTRY, SPEC, Served, Tokens, await_counting, prepare
+from benchmarks.whole_load import OK, Request, exchange
 from deniable_aggregator import Settings, Store
 from deniable_aggregator.counting.tallies import tally_for
 from deniable_aggregator.doors.app import create_app
@@ -78,7 +80,7 @@ class Load:
 
     Attributes:
         acknowledged: reports of uploads that were accepted.
-        answers: how many answers there were, by what was asked and status.
+        answers: how many answers there were, by what was asked, status and code.
         seconds: how long accepted requests took, by what was asked.
     """
 
@@ -117,44 +119,33 @@ class Load:
                 number += 1
                 part = wire.Part(SPEC.digest, epoch_at(self._clock()) - number % 2, payload)
                 body = wire.encode(wire.Upload(secrets.token_bytes(wire.ID_BYTES), (part,)))
-                accepted = self._exchange(connection, what, "POST", "/v1/reports", body, headers)
-                if accepted:
+                request = "POST", "/v1/reports", body, headers
+                if self._exchange(connection, what, request):
                     with self._lock:
                         self.acknowledged += len(payload)
                     if number % REPEATED_SHARE == 0:
-                        self._exchange(connection, what, "POST", "/v1/reports", body, headers)
+                        self._exchange(connection, what, request)
 
     def _ask(self) -> None:
         headers = {"Authorization": f"Bearer {self._read}"}
         with contextlib.closing(http.client.HTTPConnection(HOST, self._port)) as connection:
+            request = "GET", "/v1/metrics/theme/estimate", None, headers
+            counted = False  # until the first reports are, there is nothing to ask about
             while not self._stop.wait(QUESTION_PAUSE_SECONDS):
-                path = "/v1/metrics/theme/estimate"
-                self._exchange(connection, "question", "GET", path, None, headers)
+                if counted:
+                    self._exchange(connection, "question", request)
+                counted = counted or exchange(connection, request) in OK
 
     def _exchange(
-        self,
-        connection: http.client.HTTPConnection,
-        what: str,
-        method: str,
-        path: str,
-        body: bytes | None,
-        headers: dict[str, str],
+        self, connection: http.client.HTTPConnection, what: str, request: Request
     ) -> bool:
         start = time.monotonic()
-        try:
-            connection.request(method, path, body, headers)
-            answer = connection.getresponse()
-            answer.read()
-            status = str(answer.status)
-        except (OSError, http.client.HTTPException) as error:
-            connection.close()
-            status = type(error).__name__
-        accepted = status in ("200", "204")
+        status = exchange(connection, request)
         with self._lock:
             self.answers[f"{what} {status}"] += 1
-            if accepted:
+            if status in OK:
                 self.seconds.setdefault(what, []).append(time.monotonic() - start)
-        return accepted
+        return status in OK
 
 
 def slope(values: list[float], every: float) -> float:
@@ -264,7 +255,12 @@ def main() -> None:
     given = parser.parse_args()
     if given.serve is None:
         with tempfile.TemporaryDirectory() as folder:
-            print(json.dumps(measure(str(Path(folder, "store.db")), given.seconds), indent=4))
+            found = measure(str(Path(folder, "store.db")), given.seconds)
+        print(json.dumps(found, indent=4))
+        if found["counted_reports"] != found["acknowledged_reports"]:
+            sys.exit("the tallies must be what was acknowledged")
+        if refused := [each for each in found["answers"] if each.split()[1] not in OK]:
+            sys.exit(f"nothing must be refused, got {refused}")
         return
     end_with_parent(os.getppid(), signal.SIGTERM)
     asked = json.loads(given.serve)

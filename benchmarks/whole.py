@@ -5,7 +5,8 @@ estimated, while devices, an importer, analysts and a flood have at it. Beside t
 bystander: another application's device, and its analyst. Four times follow each other: everything
 at once; then, once little is left to do, the bystander alone; the bystander beside lone uploads;
 and batches beside questions, whose bytes are counted. On SQLite and, where it is installed,
-PostgreSQL. Prints a table and writes build/whole.json.
+PostgreSQL. Prints a table and writes build/whole.json; fails if anything but the flood was
+refused.
 
 Figures of processors and bytes, and ratios within a run, travel; times do not.
 """
@@ -17,8 +18,10 @@ import contextlib
 import json
 import os
 import secrets
+import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from unittest.mock import patch
@@ -45,6 +48,8 @@ ROOT: Final = Path(__file__).parent.parent
 OUTPUT: Final = ROOT / "build" / "whole.json"
 BUSY, BYSTANDER = "busy", "bystander"
 """The two applications of the store."""
+
+FLOOD: Final = "flood"
 
 DAYS: Final = 28
 ACCEPT_DAYS: Final = 14
@@ -163,7 +168,7 @@ def clients_of(tokens: dict[str, Tokens]) -> tuple[list[Client], list[Client], l
         [
             Client("batched", "uploads", busy.batch, payloads(BUSY, BATCH_REPORTS), pause=0.05),
             Client("questions", "questions", busy.read, metrics=ASKED, connections=2),
-            Client("flood", "flood", busy.write, connections=4),
+            Client(FLOOD, "flood", busy.write, connections=4),
         ],
     )
 
@@ -201,13 +206,15 @@ def measure(
         beside = run(server.url, [*quiet, *lone], seconds)
         uploads = used(*INGEST).since(before)
         before = used()
-        batches = run(server.url, [each for each in others if each.kind != "flood"], seconds)
+        batches = run(server.url, [each for each in others if each.kind != FLOOD], seconds)
         await_fold(target)
         written = used().since(before)
         memory = {kind: round(each) for tree in trees for kind, each in tree.most_mib.items()}
     accepted = batches["batched"].sent_bytes
     number = beside["lone"].accepted + beside["bystander"].accepted
+    times = everything, at_rest, beside, batches
     return {
+        "refused": dict(sum((refusals(each) for each in times), Counter())),
         "everything": told(everything),
         "at_rest": told(at_rest),
         "beside_lone_uploads": told(beside),
@@ -225,6 +232,18 @@ def measure(
 def told(found: dict[str, Answers]) -> dict[str, Any]:
     """Figures of each kind of client."""
     return {kind: answers.figures() for kind, answers in found.items()}
+
+
+def refusals(found: dict[str, Answers]) -> Counter[str]:
+    """What was refused, by whose it was; a flood is there to be."""
+    return Counter(
+        {
+            f"{kind}: {what}": number
+            for kind, answers in found.items()
+            if kind != FLOOD
+            for what, number in answers.refused.items()
+        }
+    )
 
 
 def ratios(busy: dict[str, Answers], rest: dict[str, Answers]) -> dict[str, float]:
@@ -290,6 +309,7 @@ ROWS: Final = (
     ("bytes written a lone upload", "written_bytes_a_lone_upload"),
     ("drained after, s", "drain_seconds"),
     ("memory by process, MiB", "memory_mib"),
+    ("refused, but of the flood", "refused"),
 )
 
 
@@ -304,7 +324,10 @@ def markdown(found: dict[str, Any]) -> Iterator[str]:
             for step in path.split("."):
                 value = value[step]
             if isinstance(value, dict):
-                value = ", ".join(f"{kind.rpartition('.')[2]} {n}" for kind, n in value.items())
+                value = (
+                    ", ".join(f"{kind.rpartition('.')[2]} {n}" for kind, n in value.items())
+                    or "none"
+                )
             cells.append(f"{value:,}" if isinstance(value, int | float) else value)
         yield f"| {name} | {' | '.join(cells)} |"
 
@@ -325,6 +348,10 @@ def main() -> None:
     OUTPUT.write_text(json.dumps({"seconds": given.seconds, "load": load, **found}, indent=4))
     print("\n".join(markdown(found)))
     print(f"\nEverything else is in {OUTPUT.relative_to(ROOT)}.")
+    if refused := {
+        kind: figures["refused"] for kind, figures in found.items() if figures["refused"]
+    }:
+        sys.exit(f"Requests were refused, so these figures are of less than the load: {refused}")
 
 
 if __name__ == "__main__":

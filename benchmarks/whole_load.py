@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import itertools
+import json
 import multiprocessing
 import random
 import secrets
@@ -12,6 +13,7 @@ import threading
 import time
 from collections import Counter
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -22,12 +24,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from multiprocessing.connection import Connection
 
-    Request = tuple[str, str, bytes | None, dict[str, str]]
 
-OK: Final = (200, 204)
+Request = tuple[str, str, bytes | None, dict[str, str]]
+OK: Final = ("200", "204")
 TIMEOUT_SECONDS: Final = 60
 LATE_DAYS: Final = 3
-ASKED_DAYS: Final = (8, 27)
+ASKED_WEEKS: Final = (1, 4)
+ASKED_UNTIL_DAYS: Final = 7
 KINDS_OF_QUESTIONS: Final = ("estimate?", "health?", "series?by=week&")
 
 
@@ -59,16 +62,22 @@ class Answers(NamedTuple):
     Attributes:
         kind: theirs.
         seconds: for how long they went on.
-        statuses: how many answers there were of each; 0 for none at all.
+        statuses: how many answers there were of each, with the code of what is refused; an error's
+            name where there was none at all.
         latencies: seconds of each accepted request.
         sent_bytes: of accepted bodies.
     """
 
     kind: str
     seconds: float
-    statuses: Counter[int]
+    statuses: Counter[str]
     latencies: list[float]
     sent_bytes: int
+
+    @property
+    def refused(self) -> Counter[str]:
+        """How many were not accepted, by what they were answered."""
+        return Counter({what: each for what, each in self.statuses.items() if what not in OK})
 
     @property
     def accepted(self) -> int:
@@ -84,7 +93,7 @@ class Answers(NamedTuple):
             "mb_per_second": round(self.sent_bytes / self.seconds / 1e6, 3),
             "p50_ms": round(quantiles[49] * 1e3, 1),
             "p99_ms": round(quantiles[98] * 1e3, 1),
-            "statuses": {str(status): each for status, each in sorted(self.statuses.items())},
+            "statuses": dict(sorted(self.statuses.items())),
         }
 
 
@@ -106,7 +115,7 @@ def run(url: str, clients: list[Client], seconds: float) -> dict[str, Answers]:
 
 def _process(result: Connection, url: str, client: Client, seconds: float) -> None:
     lock = threading.Lock()
-    statuses: Counter[int] = Counter()
+    statuses: Counter[str] = Counter()
     latencies: list[float] = []
     sizes: list[int] = []
     begin = time.monotonic()
@@ -117,7 +126,7 @@ def _process(result: Connection, url: str, client: Client, seconds: float) -> No
             while time.monotonic() < begin + seconds:
                 request = next(requests)
                 start = time.perf_counter()
-                status = _exchange(connection, request)
+                status = exchange(connection, request)
                 spent = time.perf_counter() - start
                 with lock:
                     statuses[status] += 1
@@ -138,15 +147,17 @@ def _connection(url: str) -> http.client.HTTPConnection:
     return http.client.HTTPConnection(urlsplit(url).netloc, timeout=TIMEOUT_SECONDS)
 
 
-def _exchange(connection: http.client.HTTPConnection, request: Request) -> int:
+def exchange(connection: http.client.HTTPConnection, request: Request) -> str:
+    """The status of an answer, with the code of what is refused, or the name of an error."""
     try:
         connection.request(*request)
         answer = connection.getresponse()
-        answer.read()
-    except (OSError, http.client.HTTPException):
+        body = answer.read()
+    except (OSError, http.client.HTTPException) as error:
         connection.close()
-        return 0
-    return answer.status
+        return type(error).__name__
+    status = str(answer.status)
+    return status if status in OK else f"{status} {json.loads(body)['code']}"
 
 
 def _uploads(client: Client) -> Iterator[Request]:
@@ -161,15 +172,19 @@ def _uploads(client: Client) -> Iterator[Request]:
 
 
 def _questions(client: Client) -> Iterator[Request]:
-    """Estimates, health and series of some weeks, each time from another day on."""
+    """Estimates, health and series of some weeks, until another day each time.
+
+    They begin with a week, as days that were rolled up cannot be told apart.
+    """
     drawn = random.Random(1)  # noqa: S311  which days are asked for is no secret
     headers = {"Authorization": f"Bearer {client.token}"}
     while True:
-        since = (epoch_at(time.time()) - drawn.randrange(*ASKED_DAYS)) * 86_400
-        day = time.strftime("%Y-%m-%d", time.gmtime(since))
+        today = datetime.now(UTC).date()
+        monday = today - timedelta(days=today.weekday(), weeks=drawn.randint(*ASKED_WEEKS))
+        until = today - timedelta(days=drawn.randrange(ASKED_UNTIL_DAYS))
         kind = drawn.choice(KINDS_OF_QUESTIONS)
-        path = f"/v1/metrics/{drawn.choice(client.metrics)}/{kind}since={day}"
-        yield "GET", path, None, headers
+        days = f"since={monday}&until={until}"
+        yield "GET", f"/v1/metrics/{drawn.choice(client.metrics)}/{kind}{days}", None, headers
 
 
 def _flood(client: Client) -> Iterator[Request]:
