@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from tests.aggregator.relay.relayed import envelopes
+from deniable_aggregator.doors.relay.closing import close_period
+from tests.aggregator.relay.relayed import MONDAY, envelopes
 
 
 @pytest.mark.parametrize(("every", "days"), [("week", 7), ("day", 1)])
@@ -97,6 +98,19 @@ def test_too_few_wait_and_are_dropped_in_the_end_never_sent(relay, every, days, 
         *[(0, 0)] * (closes - 1),
     ]
     assert not made.gateway.parts
+
+
+def test_what_was_to_be_dropped_when_the_relay_was_killed_is_not_forwarded_weeks_later(relay):
+    made = relay()
+    made.store.add(envelopes(9))
+    made.pass_days(7)
+    assert close_period(made.store, MONDAY + 14, least=10)
+    made.close()
+    made.open()
+    made.store.add(envelopes(25, seed=1))
+    made.pass_days(14)
+    assert [part.size for part in made.gateway.parts] == [25]
+    assert made.store.totals().dropped == {"too_few": 9}
 
 
 def test_those_that_waited_go_with_the_next_batch_that_is_large_enough(relay):

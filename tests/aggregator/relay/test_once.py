@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from deniable_aggregator.asking.connection import ServerAnswer
-from deniable_aggregator.doors.relay.envelopes import GONE_DAYS, EnvelopeStore, HeldPart
+from deniable_aggregator.doors.relay.closing import GONE_DAYS
+from deniable_aggregator.doors.relay.envelopes import EnvelopeStore, HeldPart
 from deniable_aggregator.keeping.store import StoreRefusedError, StoreUnavailableError
 from deniable_aggregator.keeping.store.base import InUseError
 from deniable_shared.sealing import Answer

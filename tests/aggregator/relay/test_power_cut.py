@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from deniable_aggregator.doors.relay.closing import close_period, sweep
 from deniable_aggregator.doors.relay.envelopes import EnvelopeStore
 from deniable_shared.sealing import Answer
 from tests.aggregator import power
@@ -27,16 +28,16 @@ ENVELOPES, FORWARDED = "envelopes", "forwarded"
 
 
 def work(path):
-    """What the process does that loses power: it takes envelopes, closes, forwards, forgets."""
+    """What the process does that loses power: it takes envelopes, closes, forwards, sweeps."""
     with contextlib.closing(EnvelopeStore(path, MONDAY)) as relay:
         for number in range(COMMITS):
             relay.add(envelopes(TOGETHER, seed=number))
             power.acknowledge(ENVELOPES)
             day = MONDAY + 7 * (number // PERIOD)
-            if number % PERIOD == 0 and relay.close_period(day, least=2, most_missed=MOST_MISSED):
+            if number % PERIOD == 0 and close_period(relay, day, least=2):
                 forward(relay, day, power.acknowledge)
             if number % PERIOD == PERIOD // 2:
-                relay.forget_order(day)
+                sweep(relay, day, most_missed=MOST_MISSED)
 
 
 def forward(relay, day, settled=lambda _: None):
@@ -80,7 +81,7 @@ def test_a_power_cut_loses_nothing_acknowledged_and_nothing_settled_is_brought_a
                 relay.add(envelopes(TOGETHER, seed=number))
             day = MONDAY + 7 * COMMITS
             brought = forward(relay, day)  # what was closed before
-            relay.close_period(day, least=1, most_missed=MOST_MISSED)
+            close_period(relay, day, least=1)
             brought += forward(relay, day)
             assert not forwarded(acknowledged) & {tag.hex() for tag in brought}
             totals = relay.totals()

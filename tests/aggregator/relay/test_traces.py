@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from deniable_aggregator.doors.relay.envelopes import EnvelopeStore
-from tests.aggregator.relay.relayed import MONDAY, envelope, envelopes
+from deniable_aggregator.doors.relay.closing import sweep
+from tests.aggregator.relay.relayed import MONDAY, envelopes
 
 PAGE_BYTES = 4_096
 ARRIVALS = 2_500
@@ -40,7 +40,7 @@ def test_pages_tell_no_order_of_arrival_once_it_was_forgotten(relay, tmp_path):
     made.store._driver.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     told, expected = latest_in_front(tmp_path / "relay.db", arrived)
     assert told > 1.5 * expected  # so the measure has power
-    made.store.forget_order(MONDAY)
+    sweep(made.store, MONDAY, most_missed=2)
     told, expected = latest_in_front(tmp_path / "relay.db", arrived)
     assert told < 1.25 * expected
     assert made.store.totals().waiting == ARRIVALS
@@ -65,7 +65,7 @@ def test_neither_files_nor_rows_have_a_time_or_a_number_of_arrival(relay, tmp_pa
         made = relay(name)
         made.clock.day += shift
         made.store.add(held)
-        made.store.forget_order(int(made.clock.day))
+        sweep(made.store, int(made.clock.day), most_missed=2)
         files.append((tmp_path / f"{name}.db").read_bytes())
         for table in ("envelope", "gone"):
             (statement,) = made.store._driver.execute(
@@ -80,13 +80,13 @@ def test_what_is_gone_leaves_its_tag_and_nothing_of_its_body(relay, tmp_path):
     held = envelopes(500)
     made.store.add(held)
     made.pass_days(7)
-    made.store.forget_order(MONDAY + 7)
+    sweep(made.store, MONDAY + 7, most_missed=2)
     content = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     assert all(tag in content for tag in held)
     assert not any(body[25:57] in content for body in held.values())
 
 
-def test_an_hour_of_forgetting_loses_and_changes_nothing(relay):
+def test_a_sweep_loses_and_changes_nothing(relay):
     made = relay()
     held = envelopes(2_300)
     made.store.add(held)
@@ -94,27 +94,8 @@ def test_an_hour_of_forgetting_loses_and_changes_nothing(relay):
     made.gateway.after = lambda _: setattr(made.gateway, "away", "unreachable")
     made.clock.day += 7
     made.rounds.look()
-    rows = "SELECT tag, batch, missed, offered, body FROM envelope ORDER BY tag"
+    rows = "SELECT tag, period, offered, body FROM envelope ORDER BY tag"
     before = made.store._driver.execute(rows).fetchall()
     assert len(before) == 1_305
-    made.store.forget_order(MONDAY + 7)
+    sweep(made.store, MONDAY + 7, most_missed=2)
     assert made.store._driver.execute(rows).fetchall() == before
-
-
-def test_envelopes_that_come_while_orders_are_forgotten_are_kept(relay, monkeypatch):
-    made = relay()
-    held = envelopes(2_300)
-    made.store.add(held)
-    rewrite = EnvelopeStore._rewrite
-
-    def and_another(self, after):
-        last = rewrite(self, after)
-        tag = (after or b"\0" * 16)[:15] + b"\7"
-        held[tag] = envelope(tag)
-        self.add({tag: held[tag]})
-        return last
-
-    monkeypatch.setattr(EnvelopeStore, "_rewrite", and_another)
-    made.store.forget_order(MONDAY)
-    found = dict(made.store._driver.execute("SELECT tag, body FROM envelope").fetchall())
-    assert found == held

@@ -1,4 +1,4 @@
-"""What a relay does by itself: closes, forwards, forgets orders, and asks for the configuration.
+"""What a relay does by itself: closes, forwards, sweeps, and asks for the configuration.
 
 One thread looks once a second whether something is due. Everything that must not be done twice, or
 be forgotten, is in the relay's file: after a crash the next look goes on from there.
@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING, Final, Protocol
 
 from deniable_aggregator.asking.credentials import AskingError
+from deniable_aggregator.doors.relay.closing import close_period, sweep
 from deniable_aggregator.doors.relay.settings import first_day
 from deniable_aggregator.doors.server.log_format import OURS
 from deniable_aggregator.keeping.store import StoreUnavailableError
@@ -83,8 +84,7 @@ class Rounds:
         self._monotonic = monotonic
         self._pause = FIRST_RETRY_SECONDS
         now = monotonic()
-        self._forward_at = self._fetch_at = now
-        self._forget_at = now + HOUR_SECONDS
+        self._forward_at = self._fetch_at = self._sweep_at = now
         self.document: bytes | None = None
         self.used_share = 0.0
         self.closings: list[Closing] = []
@@ -132,11 +132,12 @@ class Rounds:
         """
         day, now = epoch_at(self._clock()), self._monotonic()
         self.used_share = self._store.used_bytes() / self._settings.most_bytes
-        has_closed = self._close(day)
+        # First, as it drops what a close must not forward any more.
+        if now >= self._sweep_at:
+            self._sweep(day, now)
+        if self._close(day):
+            self._sweep(day, now)
         self.closings = self._store.closings()
-        if has_closed or now >= self._forget_at:
-            self._forget_at = now + HOUR_SECONDS
-            self._store.forget_order(day)
         if now >= self._fetch_at:
             self._fetch_at = now + HOUR_SECONDS
             self._fetch_configuration()
@@ -145,21 +146,21 @@ class Rounds:
     def _close(self, day: int) -> bool:
         """Closes the period before, if that is due."""
         settings = self._settings
-        closing = self._store.close_period(
-            first_day(settings.every, day), least=settings.least, most_missed=settings.most_missed
-        )
+        closing = close_period(self._store, first_day(settings.every, day), least=settings.least)
         if closing is None:
             return False
         if closing.size:
             log.info("closed a batch of %d", closing.size)
         else:
-            log.warning(
-                "fewer than %d wait, so all wait for the next close; %d had waited too long and "
-                "were dropped",
-                settings.least,
-                closing.dropped,
-            )
+            log.warning("fewer than %d wait, so all wait for the next close", settings.least)
         return True
+
+    def _sweep(self, day: int, now: float) -> None:
+        """Sweeps the file: after each close, hourly, and at the start."""
+        self._sweep_at = now + HOUR_SECONDS
+        dropped = sweep(self._store, day, most_missed=self._settings.most_missed)
+        if dropped:
+            log.warning("%d had waited too long for a close and were dropped", dropped)
 
     def _forward(self, day: int, now: float) -> bool:
         """Forwards the next part; returns whether there may be another."""
