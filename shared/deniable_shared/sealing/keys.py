@@ -117,9 +117,11 @@ class PrivateKey:
     """
 
     def __init__(self, suite: Suite, data: bytes) -> None:
+        from cryptography.exceptions import InvalidTag
         from cryptography.hazmat.primitives.asymmetric import x25519
 
         self._data = data
+        self._refusal = InvalidTag
         self._loaded: x25519.X25519PrivateKey | hpke.MLKEM768X25519PrivateKey
         if suite == X25519:
             self._loaded = x25519.X25519PrivateKey.from_private_bytes(data)
@@ -164,11 +166,9 @@ class PrivateKey:
             sealed: what `PublicKey.seal` returned.
             info: must be the same.
         """
-        from cryptography.exceptions import InvalidTag
-
         try:
             return self._suite.decrypt(sealed, self._loaded, info=info)
-        except InvalidTag:
+        except self._refusal:
             return None
 
     def __repr__(self) -> str:

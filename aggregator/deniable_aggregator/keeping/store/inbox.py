@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     from deniable_shared.wire import Upload
 
+    _SliceName = tuple[bytes, int, str]  # the digest of a version, a day, the id of a write key
+
 HASH_BYTES: Final = 16
 DIGEST_BITS, DAY_BITS, RANDOM_BITS = 11, 4, 48
 """Of the id of a row: 63 in all."""
@@ -256,9 +258,9 @@ def _append(
     distinct = sorted({name for name in names if name is not None})
     fresh = step.remember_uploads(distinct) if distinct else set()
     outcomes: list[Outcome] = []
-    payloads: defaultdict[tuple[bytes, int, str], list[bytes]] = defaultdict(list)
-    largest: Counter[tuple[bytes, int, str]] = Counter()
-    relayed: Counter[RelayGroup] = Counter()
+    payloads: defaultdict[_SliceName, list[bytes]] = defaultdict(list)
+    largest: defaultdict[_SliceName, int] = defaultdict(int)
+    relayed: Counter[tuple[_SliceName, Relay]] = Counter()
     for upload, sender, name in zip(uploads, senders, names, strict=True):
         if name is None:
             outcomes.append(Outcome.CLOSED)
@@ -267,18 +269,21 @@ def _append(
         else:
             outcomes.append(Outcome.STORED)
             fresh.remove(name)
-            sizes: Counter[tuple[bytes, int, str]] = Counter()
+            sizes: defaultdict[_SliceName, int] = defaultdict(int)
             for digest, epoch, payload in upload.parts:
-                payloads[digest, epoch, sender.key_id].append(payload)
-                sizes[digest, epoch, sender.key_id] += len(payload)
-            largest |= sizes  # the larger of each
-            if sender.relay is not None:
-                for where in sizes:
-                    relayed[RelayGroup(*where, *sender.relay)] += 1
+                where = digest, epoch, sender.key_id
+                payloads[where].append(payload)
+                sizes[where] += len(payload)
+            for where, size in sizes.items():
+                largest[where] = max(largest[where], size)
+                if sender.relay is not None:
+                    relayed[where, sender.relay] += 1
     if payloads:
         step.append_rows([_inbox_row(*item, largest[item[0]]) for item in payloads.items()])
     if relayed:
-        step.count_relayed(relayed)
+        step.count_relayed(
+            {RelayGroup(*where, *relay): number for (where, relay), number in relayed.items()}
+        )
     return outcomes
 
 
@@ -346,14 +351,15 @@ def _upload_name(
     could be accepted. Two applications may draw the same id: the hash is of both, and without the
     epoch's key nobody can tell that two hashes are of one id.
     """
-    latest = max(part.epoch for part in upload.parts)
+    days = [part.epoch for part in upload.parts]
+    latest = max(days)
     key = keys[latest]
-    if key is None or any(keys[part.epoch] is None for part in upload.parts):
+    if key is None or None in map(keys.get, days):
         return None
     name_bytes = upload.id + application.encode()
     return latest, hashlib.blake2b(name_bytes, digest_size=HASH_BYTES, key=key).digest()
 
 
-def _inbox_row(group: tuple[bytes, int, str], payloads: list[bytes], largest: int) -> InboxRow:
+def _inbox_row(group: _SliceName, payloads: list[bytes], largest: int) -> InboxRow:
     digest, epoch, _ = group
     return InboxRow(new_row_id(digest, epoch), *group, b"".join(sorted(payloads)), largest)
