@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from deniable_aggregator.asking.connection import ServerAnswer
+from deniable_aggregator.doors.relay import file
 from deniable_aggregator.doors.relay.closing import GONE_DAYS
 from deniable_aggregator.doors.relay.envelopes import EnvelopeStore, HeldPart
+from deniable_aggregator.doors.relay.file import RESERVE_BYTES
 from deniable_aggregator.keeping.store import StoreRefusedError, StoreUnavailableError
 from deniable_aggregator.keeping.store.base import InUseError
 from deniable_shared.sealing import Answer
 from tests.aggregator.relay.relayed import MONDAY, envelope, envelopes
+
+FULL = "database or disk is full"
+
+
+def cannot_be_written(*_, **__):
+    raise StoreUnavailableError(FULL)
 
 
 def balance(made):
@@ -135,6 +145,51 @@ def test_a_full_disk_keeps_nothing_and_says_so_and_later_goes_on(relay):
     assert balance(made) == (25, 25)
     driver.execute("PRAGMA max_page_count = 1000000")
     assert made.store.add(envelopes(500, seed=1)) == 500
+
+
+def test_a_part_whose_answer_cannot_be_written_is_not_brought_again_at_once(relay, monkeypatch):
+    made = relay()
+    made.store.add(envelopes(25))
+    with monkeypatch.context() as full:
+        full.setattr(made.store, "settle", cannot_be_written)
+        made.clock.day += 7
+        for _ in range(3):
+            made.rounds.try_to_look()
+        assert len(made.gateway.parts) == 1
+    made.pass_days(1 / 24)
+    assert len(made.gateway.parts) == 2
+    assert balance(made) == (25, 25)
+    assert set(made.gateway.stored.values()) == {1}
+
+
+def test_a_failure_is_logged_when_it_begins_and_not_each_second(relay, monkeypatch, caplog):
+    made = relay()
+    for _ in range(2):
+        with monkeypatch.context() as full:
+            full.setattr(made.store, "closings", cannot_be_written)
+            for _ in range(5):
+                assert not made.rounds.try_to_look()
+            assert made.rounds.failure == FULL
+        made.rounds.try_to_look()
+        assert not made.rounds.failure
+    assert made.rounds.failures == 10
+    assert [record.getMessage() for record in caplog.records] == [
+        f"the relay's file cannot be read or written: {FULL}"
+    ] * 2
+
+
+def test_nothing_is_taken_before_the_disk_is_so_full_that_nothing_can_be_forwarded(
+    relay, monkeypatch
+):
+    made = relay()
+    made.store.add(envelopes(2_000))
+    left = [RESERVE_BYTES + (1 << 20)]
+    monkeypatch.setattr(file.shutil, "disk_usage", lambda _: SimpleNamespace(free=left[0]))
+    made.look()
+    assert 0.4 < made.rounds.used_share < 0.6  # 1 MiB of it, and there is 1 MiB more
+    left[0] = RESERVE_BYTES - 1
+    made.look()
+    assert made.rounds.used_share > 1
 
 
 def test_a_file_belongs_to_one_relay_at_a_time(relay, tmp_path):

@@ -13,6 +13,7 @@ they came. `closing.sweep` makes both forget it.
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import threading
 from contextlib import ExitStack, contextmanager, suppress
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
 APPLICATION_ID: Final = 0x64_52_6C_79
 """Marks an SQLite file as a relay's."""
+
+RESERVE_BYTES: Final = 64 << 20
+"""Of the disk so much is left free: closing, forwarding and sweeping write before they free."""
 
 _TABLES: Final = f"""
 CREATE TABLE envelope (
@@ -92,6 +96,7 @@ class RelayFile:
     """
 
     def __init__(self, path: Path, day: int) -> None:
+        self._folder = path.absolute().parent
         self._lock, self._turnstile = threading.Lock(), threading.Lock()
         with ExitStack() as opened:
             self._files = StoreFiles(path)
@@ -169,14 +174,20 @@ class RelayFile:
         with self.alone() as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
-    def used_bytes(self) -> int:
-        """What the file takes, without pages that are free."""
+    def used_share(self, most_bytes: int) -> float:
+        """What the file takes, without pages that are free, of what it may.
+
+        Args:
+            most_bytes: how large it may become, if the disk has room for that besides
+                `RESERVE_BYTES`.
+        """
         with self.alone() as connection:
             pages, free, size = (
                 connection.execute(f"PRAGMA {name}").fetchone()[0]
                 for name in ("page_count", "freelist_count", "page_size")
             )
-        return int((pages - free) * size)
+        room = shutil.disk_usage(self._folder).free + pages * size - RESERVE_BYTES
+        return (pages - free) * size / max(1, min(most_bytes, room))
 
     def close(self) -> None:
         """Closes the file."""

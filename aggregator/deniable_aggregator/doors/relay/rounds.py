@@ -105,21 +105,25 @@ class Rounds:
 
     def _run(self) -> None:
         while not self._ending.is_set():
-            try:
-                goes_on = self.look()
-                self.failure = ""
-            except StoreUnavailableError as error:
-                self.failures += 1
-                self.failure = str(error)
-                goes_on = False
-                if not self._ending.is_set():
-                    log.error("the relay's file cannot be read or written: %s", error)
-            except Exception as error:  # this thread must outlive every failure
-                self.failures += 1
-                goes_on = False
-                log.error("a round of the relay failed: %s", type(error).__name__, exc_info=True)
-            if not goes_on:
+            if not self.try_to_look():
                 self._ending.wait(LOOK_SECONDS)
+
+    def try_to_look(self) -> bool:
+        """As `look`, of which no failure is raised: each is counted, and logged when it is new."""
+        try:
+            goes_on = self.look()
+        except StoreUnavailableError as error:
+            self.failures += 1
+            if self.failure != str(error) and not self._ending.is_set():
+                log.error("the relay's file cannot be read or written: %s", error)
+            self.failure = str(error)
+            return False
+        except Exception as error:  # the thread must outlive every failure
+            self.failures += 1
+            log.error("a round of the relay failed: %s", type(error).__name__, exc_info=True)
+            return False
+        self.failure = ""
+        return goes_on
 
     def look(self) -> bool:
         """Does what is due now, of a batch one part.
@@ -131,7 +135,7 @@ class Rounds:
             StoreUnavailableError: if the file cannot be read or written.
         """
         day, now = epoch_at(self._clock()), self._monotonic()
-        self.used_share = self._store.used_bytes() / self._settings.most_bytes
+        self.used_share = self._store.used_share(self._settings.most_bytes)
         # First, as it drops what a close must not forward any more.
         if now >= self._sweep_at:
             self._sweep(day, now)
@@ -176,6 +180,9 @@ class Rounds:
             held.envelopes,
             held.offered,
         )
+        # Also if its answer cannot be written: the same part is not brought again and again.
+        self._forward_at = now + self._pause
+        self._pause = min(2 * self._pause, HOUR_SECONDS)
         try:
             answer = self._connection.request(
                 "POST", RELAYED_PATH, content=part.encode(), content_type=PART_CONTENT_TYPE
@@ -185,11 +192,9 @@ class Rounds:
             self.refused += 1
             code = error.code if isinstance(error, AskingError) else "unreadable_answer"
             log.warning("the aggregator takes no part now (%s): it is sent again", code)
-            self._forward_at = now + self._pause
-            self._pause = min(2 * self._pause, HOUR_SECONDS)
             return False
         self._store.settle(held, settled, day, most_missed=settings.most_missed)
-        self._pause = FIRST_RETRY_SECONDS
+        self._forward_at, self._pause = now, FIRST_RETRY_SECONDS
         return True
 
     def _fetch_configuration(self) -> None:

@@ -146,7 +146,9 @@ class RelayApplication:
     def _ready(self) -> tuple[int, bytes]:
         checks = {
             "draining": "the relay was told to end" if self._draining else OK,
-            "disk": OK if self.rounds.used_share < 1 else "the file is as large as it may be",
+            "disk": OK
+            if self.rounds.used_share < 1
+            else "the file is as large as it may be, or the disk is full",
             "file": self.rounds.failure or OK,
         }
         status = 200 if set(checks.values()) == {OK} else 503
