@@ -66,8 +66,8 @@ FILE: Final = "relay.db"
     type=IntegerIn(1 << 20, 1 << 40),
     default=4 << 30,
     show_default=True,
-    help="How large this file may become, while 64 MiB of the disk stay free. Beyond it devices keep "
-    "their reports (507).",
+    help="How large this file may become, while 64 MiB of the disk stay free. Beyond it devices "
+    "keep their reports (507).",
 )
 @click.option(
     "--rate-limit",

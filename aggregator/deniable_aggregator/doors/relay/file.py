@@ -183,7 +183,7 @@ class RelayFile:
         """
         with self.alone() as connection:
             pages, free, size = (
-                connection.execute(f"PRAGMA {name}").fetchone()[0]
+                int(connection.execute(f"PRAGMA {name}").fetchone()[0])
                 for name in ("page_count", "freelist_count", "page_size")
             )
         room = shutil.disk_usage(self._folder).free + pages * size - RESERVE_BYTES
