@@ -194,8 +194,8 @@ class Recorder:
         self._storage.tidy_up()
         if not self.clock_is_doubted():
             self._begin_day(epoch_at(self._clock()))
-            self._absence.report_due()
             self._write_waiting()
+            self._absence.report_due()
         return True
 
     def clock_is_doubted(self) -> bool:
@@ -255,12 +255,19 @@ class Recorder:
     def _write_all(self) -> Sequence[tuple[WaitingReport, bool]]:
         if not self._consent.still_given():
             return ()
+        return self._write_in_order(epoch_at(self._clock()))
+
+    def _write_in_order(self, today: int) -> Sequence[tuple[WaitingReport, bool]]:
+        """Writes what waits, and reports absence: of a period that is over a value comes first."""
+        over = self._waiting.write(today, over=True)
         self._absence.report_first()
-        return self._waiting.write(epoch_at(self._clock()))
+        return [*over, *self._waiting.write(today, over=False)]
 
     def _report_absence(self) -> bool:
         """Whether the uploader has something to do, as absence was reported or has still to be."""
         try:
+            if self._storage.waiting:
+                self._waiting.settle(self._storage.run_briefly(self._write_all))
             return self._absence.report_due(briefly=True)
         except BusyError:
             return True
@@ -279,9 +286,8 @@ class Recorder:
             # Consent was withdrawn while this waited for the lock, or in another process, and the
             # reports are deleted.
             return Outcome.NO_CONSENT, since, 0, ()
-        if self.counts_absence:
-            self._absence.report_first()
-        written = self._waiting.write(epoch) if self._storage.waiting else ()
+        waits = self.counts_absence or self._storage.waiting
+        written = self._write_in_order(epoch) if waits else ()
         return *self._writer.write(plan, item, number, epoch, day, since, rank), written
 
     def _encode(self, plan: MetricPlan, value: object, segment: object) -> object:

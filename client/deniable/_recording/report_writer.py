@@ -161,21 +161,20 @@ class ReportWriter:
             self.store(plan, upload_id, day, payload, due, debit, rank)
 
         outcome = self.debit(plan, number, epoch, store)
-        if not plan.picks or outcome is not Outcome.ALREADY_REPORTED:
+        if not rank or outcome is not Outcome.ALREADY_REPORTED:
             return outcome, due, rank
-        return self.replace(
-            plan, day, epoch, rank, lambda: plan.randomizer.report(item, storage.secret)
-        )
+        return self.replace(plan, day, rank, lambda: plan.randomizer.report(item, storage.secret))
 
     def replace(
-        self, plan: MetricPlan, day: int, today: int, rank: int, payload: Callable[[], bytes]
+        self, plan: MetricPlan, day: int, rank: int, payload: Callable[[], bytes]
     ) -> tuple[Outcome, float, int]:
         """Has a further value of a period take the place of the stored one if its rank is lower.
+
+        Once a round of uploads has seen that the period is over, its report stays.
 
         Args:
             plan: the metric's, which picks one of all values.
             day: the last day of the value's period, in days since 1970-01-01.
-            today: once the period is over its report stays.
             rank: of the value, see `draw_rank`.
             payload: randomizes the value.
 
@@ -183,7 +182,7 @@ class ReportWriter:
             What `write` returns; ``ALREADY_REPORTED`` if no report waits for the period's end.
         """
         spool = self._storage.spool
-        report = spool.replaceable(plan.spec.digest, day) if today <= day else None
+        report = spool.replaceable(plan.spec.digest, day)
         if report is None:
             return Outcome.ALREADY_REPORTED, 0.0, 0
         if rank < report.least:

@@ -117,8 +117,8 @@ class WaitingReports:
             return Outcome.NO_CONSENT
         return Outcome.WAITING
 
-    def write(self, today: int) -> list[tuple[WaitingReport, bool]]:
-        """Writes all that wait; to be called by `DeviceStorage.run_locked`.
+    def write(self, today: int, *, over: bool) -> list[tuple[WaitingReport, bool]]:
+        """Writes what waits; to be called by `DeviceStorage.run_locked`.
 
         They are charged to the days on which they were made, or to today where the ledger is
         further: another process may have begun a later day, which would look like a clock that went
@@ -126,12 +126,14 @@ class WaitingReports:
 
         Args:
             today: in days since 1970-01-01. What was made by a clock that was ahead is not written.
+            over: whether reports of periods that are over are written, or all others.
 
         Returns:
             What `settle` is to be told once `run_locked` has returned: reports, and whether each
             was written.
         """
-        return [(each, self._write(each, today)) for each in [*self._storage.waiting]]
+        reports = [each for each in [*self._storage.waiting] if (each.day < today) is over]
+        return [(each, self._write(each, today)) for each in reports]
 
     def settle(self, written: Iterable[tuple[WaitingReport, bool]]) -> None:
         """Lets go of reports that were dealt with."""
@@ -159,7 +161,6 @@ class WaitingReports:
 
         outcome = self._writer.debit(plan, report.number, charged, store)
         if plan.picks and outcome is Outcome.ALREADY_REPORTED:
-            outcome, _, _ = self._writer.replace(
-                plan, report.day, today, report.rank, lambda: report.payload
-            )
+            payload = report.payload
+            outcome, _, _ = self._writer.replace(plan, report.day, report.rank, lambda: payload)
         return outcome is Outcome.RECORDED

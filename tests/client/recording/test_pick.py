@@ -8,12 +8,14 @@ import signal
 import subprocess
 import time
 from collections import Counter
+from contextlib import contextmanager
 
 import pytest
 from scipy.stats import chisquare
 
 from deniable import Outcome
 from deniable._recording import recorder
+from deniable._storage.directory import BusyError
 from deniable.randomizers.oracles.grr import GeneralizedRandomizedResponseRandomizer
 from deniable_shared import wire
 from deniable_shared.registry import parse
@@ -248,24 +250,35 @@ def test_what_was_deleted_is_not_recorded_again_in_its_period(picking, clock, ac
     assert client.record("command", "b") is Outcome.RECORDED
 
 
+@pytest.fixture
+def in_use(monkeypatch):
+    """Has somebody else use the storage of a client, within a block."""
+
+    @contextmanager
+    def use(client):
+        def busy(*_):
+            raise BusyError("in use")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(client._storage, "run_briefly", busy)
+            yield
+
+    return use
+
+
+@pytest.mark.parametrize("days", [0, 1])
 @pytest.mark.parametrize(("second", "kept"), [(2, "b"), (9, "a")])
 @pytest.mark.usefixtures("plain")
-def test_what_waited_in_memory_is_compared_when_it_is_written(
-    picking, ranks, monkeypatch, second, kept
+def test_what_waited_in_memory_is_compared_when_it_is_written_though_its_period_is_over(
+    picking, ranks, in_use, clock, second, kept, days
 ):
-    from deniable._storage.directory import BusyError
-
     client = picking()
     ranks(5, second)
     client.record("command", "a")
     client._recorder._begin_day(0)  # forget what is known, as on another day
-
-    def busy(*_):
-        raise BusyError("in use")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(client._storage, "run_briefly", busy)
+    with in_use(client):
         assert client.record("command", "b") is Outcome.WAITING
+    clock.forward(days=days)
     assert client._recorder.prepare()
     assert said(client) == {NOON // DAY: kept}
     assert client.status().dropped == {}
@@ -290,6 +303,26 @@ def test_where_absence_counts_a_value_or_its_absence_is_reported_for_the_same_pr
     clock.forward(days=1)
     client.flush()
     assert said(client) == {NOON // DAY: "b", NOON // DAY + 1: "f"}
+
+
+@pytest.mark.parametrize("first", ["round", "record"])
+@pytest.mark.usefixtures("plain")
+def test_a_value_that_waited_in_memory_until_its_period_was_over_is_not_reported_as_absent(
+    make_client, in_use, clock, first
+):
+    client = make_client(registry=parse(ABSENT))
+    assert client._recorder.prepare()
+    with in_use(client):
+        assert client.record("command", "a") is Outcome.WAITING
+    clock.forward(days=1)
+    said_next = {}
+    if first == "round":
+        assert client._recorder.prepare()
+    else:
+        assert client.record("command", "b") is Outcome.RECORDED
+        said_next = {NOON // DAY + 1: "b"}
+    assert said(client) == {NOON // DAY: "a", **said_next}
+    assert client.status().dropped == {}
 
 
 # At rest.
@@ -355,6 +388,7 @@ def test_the_least_rank_is_erased_when_its_period_is_over(picking, ranks, direct
 
 KILLED = """
 from deniable._recording import recorder
+from deniable._storage.directory import BusyError
 ranks = iter(range(10**9, 0, -1))
 recorder.draw_rank = lambda: next(ranks)
 for _ in range(MANY):
