@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from typing import TYPE_CHECKING, Any, Final, TypeVar
-from urllib.parse import quote
 
 from deniable_aggregator.answers.administration import (
     Acknowledge,
@@ -27,6 +26,7 @@ from deniable_aggregator.asking.questions import (
     NO_HINTS,
     NO_LISTS,
     Question,
+    path_of,
 )
 from deniable_shared.characters import visible
 
@@ -166,7 +166,7 @@ class HttpSource:
         Raises:
             AskingError: if the server cannot be reached, or refuses it.
         """
-        answer = self._connection.request("PUT", _list_path(name), json=SaveList(values=values))
+        answer = self._connection.request("PUT", path_of(_LIST, name), json=SaveList(values=values))
         return answer.decode(SavedListHead)
 
     def delete_list(self, name: str) -> None:
@@ -178,7 +178,7 @@ class HttpSource:
         Raises:
             AskingError: if the server cannot be reached, or has no such list.
         """
-        self._connection.request("DELETE", _list_path(name))
+        self._connection.request("DELETE", path_of(_LIST, name))
 
     def save_view(self, name: str, place: str) -> SavedView:
         """Saves the page of a metric as a view, in place of one of the same name.
@@ -190,7 +190,7 @@ class HttpSource:
         Raises:
             AskingError: if the server cannot be reached, or refuses it.
         """
-        answer = self._connection.request("PUT", _view_path(name), json=SaveView(place=place))
+        answer = self._connection.request("PUT", path_of(_VIEW, name), json=SaveView(place=place))
         return answer.decode(SavedView)
 
     def delete_view(self, name: str) -> None:
@@ -202,7 +202,7 @@ class HttpSource:
         Raises:
             AskingError: if the server cannot be reached, or has no such view.
         """
-        self._connection.request("DELETE", _view_path(name))
+        self._connection.request("DELETE", path_of(_VIEW, name))
 
     def acknowledge(self, metric: str, key: str, sent: Acknowledge) -> Acknowledged:
         """Acknowledges how a key differs from the others.
@@ -215,7 +215,7 @@ class HttpSource:
         Raises:
             AskingError: if the server cannot be reached, or refuses it.
         """
-        answer = self._connection.request("PUT", _acknowledged_path(metric, key), json=sent)
+        answer = self._connection.request("PUT", path_of(_ACKNOWLEDGED, metric, key), json=sent)
         return answer.decode(Acknowledged)
 
     def withdraw(self, metric: str, key: str) -> None:
@@ -228,7 +228,7 @@ class HttpSource:
         Raises:
             AskingError: if the server cannot be reached, or nothing was acknowledged.
         """
-        self._connection.request("DELETE", _acknowledged_path(metric, key))
+        self._connection.request("DELETE", path_of(_ACKNOWLEDGED, metric, key))
 
     def annotate(self, day: date, text: str) -> Annotation:
         """Says what happened on a day, in place of what was said of it.
@@ -255,13 +255,6 @@ class HttpSource:
         self._connection.request("DELETE", f"/v1/annotations/{day}")
 
 
-def _acknowledged_path(metric: str, key: str) -> str:
-    return f"/v1/metrics/{quote(metric, safe='')}/acknowledged/{quote(key, safe='')}"
-
-
-def _list_path(name: str) -> str:
-    return f"/v1/lists/{quote(name, safe='')}"
-
-
-def _view_path(name: str) -> str:
-    return f"/v1/views/{quote(name, safe='')}"
+_ACKNOWLEDGED: Final = "/v1/metrics/<metric>/acknowledged/<key>"
+_LIST: Final = "/v1/lists/<name>"
+_VIEW: Final = "/v1/views/<name>"

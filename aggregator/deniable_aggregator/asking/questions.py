@@ -35,6 +35,8 @@ from deniable_aggregator.answers.registry_history import RegistryHistory
 from deniable_aggregator.answers.relayed import Relayed
 from deniable_aggregator.answers.row import EstimateTable, EstimateTableQuery
 from deniable_aggregator.answers.views import SavedViews
+from deniable_aggregator.asking.credentials import AskingError
+from deniable_shared.characters import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,6 +51,32 @@ Answer = TypeVar("Answer")
 PLACE: Final = re.compile(r"<(?:([a-z]+)(?:\(([^)]*)\))?:)?([a-z_]+)>")
 """A parameter of a path, as Flask writes it: a converter with its arguments, if there is one, and a
 name."""
+
+
+def path_of(rule: str, *place: str | int) -> str:
+    """A path with its parameters.
+
+    Args:
+        rule: the path as Flask writes it.
+        place: its parameters, in their order.
+
+    Raises:
+        AskingError: if one of them would lead to another path, as servers read `%2F` as a slash.
+    """
+    from urllib.parse import quote  # not for the help of commands
+
+    parts = map(str, place)
+
+    def put(parameter: re.Match[str]) -> str:
+        part = next(parts)
+        if part in ("", ".", "..") or "/" in part:
+            constraint = "a name without /, and not empty or dots"
+            message = f"{parameter[3]} must be {constraint}, got {part[:100]!r}"
+            raise AskingError(visible(message), "malformed_question")
+        return quote(part, safe="")
+
+    return PLACE.sub(put, rule)
+
 
 LARGEST_NUMBER: Final = (1 << 63) - 1
 """No store can look for a larger number."""
@@ -111,11 +139,11 @@ class Question(Generic[Query, Answer]):
 
         Args:
             ending: the format of the answer; empty for JSON.
-        """
-        from urllib.parse import quote  # not for the help of commands
 
-        place = iter(self.place)
-        path = PLACE.sub(lambda _: quote(str(next(place)), safe=""), self.path)
+        Raises:
+            AskingError: see `path_of`.
+        """
+        path = path_of(self.path, *self.place)
         return f"{path}.{ending}" if ending else path
 
     @property

@@ -192,6 +192,29 @@ def test_a_mistake_is_named_with_what_to_do_next(asked, words, status, said):
     assert said in done.stderr
 
 
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "theme/estimate", "../metrics"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("estimate", "{}"),
+        ("metrics", "show", "{}"),
+        ("metrics", "remove", "--yes", "{}"),
+        ("lists", "saved:{}"),
+        ("lists", "saved:{}", "--delete"),
+        ("lists", "saved:{}", "--save", "list:emoji"),
+        ("views", "save", "{}", "/metric/theme"),
+        ("views", "delete", "{}"),
+        ("acknowledge", "theme", "{}", "known"),
+    ],
+    ids=" ".join,
+)
+def test_a_name_that_would_lead_to_another_path_is_refused_as_a_name(asked, words, name):
+    done = asked(*(each.format(name) for each in words))
+    assert done.exit_code == 1
+    assert done.stdout == ""
+    assert f"must be a name without /, and not empty or dots, got {name!r}" in done.stderr
+
+
 @pytest.fixture
 def completed(url, service, monkeypatch, capsys, tmp_path):  # noqa: F811  the fixture
     monkeypatch.setattr(value_completion, "SECONDS", 60.0)  # however busy the machine is

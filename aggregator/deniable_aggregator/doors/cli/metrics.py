@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
-from urllib.parse import quote
 
 import click
 
 from deniable_aggregator.answers.administration import Metrics, Registered, RemovedMetric
 from deniable_aggregator.answers.words import VERSION_LETTERS
-from deniable_aggregator.asking.questions import METRIC, METRICS
+from deniable_aggregator.asking.questions import METRIC, METRICS, path_of
 from deniable_aggregator.doors.cli.output import json_option, print_json, print_rows
 from deniable_aggregator.doors.cli.parameters import READABLE_FILE
 from deniable_aggregator.doors.cli.question_options import question_command
@@ -292,7 +291,7 @@ def remove(name: str, connection: Connection, yes: bool, as_json: bool) -> None:
             abort=True,
             err=True,
         )
-    answer = connection.request("DELETE", f"/v1/metrics/{quote(name, safe='')}")
+    answer = connection.request("DELETE", path_of(METRIC.path, name))
     removed = answer.decode(RemovedMetric)
     if as_json:
         print_json(removed)
