@@ -63,12 +63,15 @@ class Site:
         clock: of both.
         registry: what ships with the application.
         aggregator: the server that opens.
+        address: where the relay forwards to, when it is started.
+        environment: of servers that are started, beside this process's.
         relay: the server that holds.
     """
 
     def __init__(self, folder: Path, *options: str) -> None:
         self.folder = folder
         self.options = options
+        self.environment: dict[str, str] = {}
         self.clock = FileClock(folder / "clock")
         self.set_day(MONDAY)
         self.store, self.held = folder / "store.db", folder / "relay.db"
@@ -84,6 +87,7 @@ class Site:
             )
         self.sealer = Sealer(self.key, self.write)
         self.start_aggregator()
+        self.address = self.aggregator.url
         self.start_relay()
 
     def registry_of(self, url: str) -> Registry:
@@ -95,13 +99,12 @@ class Site:
         self.aggregator = self._launch("serve", self.store, options, self._ports[0])
 
     def start_relay(self) -> None:
-        address = f"http://{HOST}:{self._ports[0]}"
-        options = ("--to", address, "--key", self.key.text, *self.options)
+        options = ("--to", self.address, "--key", self.key.text, *self.options)
         self.relay = self._launch("relay", self.held, options, self._ports[1])
 
     def _launch(self, command: str, store: Path, options: tuple[str, ...], port: int) -> Server:
         words = ["field.clocked_server", str(self.folder / "clock"), command]
-        environment = {**os.environ, "DENIABLE_RELAY_TOKEN": self.token}
+        environment = {**os.environ, "DENIABLE_RELAY_TOKEN": self.token, **self.environment}
         output = self.folder / f"{command}.log"
         return launch(words, store, options, port=port, output=output, environment=environment)
 

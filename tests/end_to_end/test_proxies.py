@@ -152,7 +152,9 @@ def stalled_bodies(url, context, token):
 
 
 @pytest.mark.parametrize("kind", [nginx, caddy], ids=lambda kind: kind.__name__)
-def test_devices_reach_two_paths_with_whole_bodies_and_leave_nothing_behind(kind, tmp_path):
+def test_devices_and_relays_reach_three_paths_with_whole_bodies_and_leave_nothing_behind(
+    kind, tmp_path
+):
     folder, store = tmp_path / "proxy", tmp_path / "store.db"
     folder.mkdir()
     tokens = keys(store)
@@ -188,6 +190,8 @@ def test_devices_reach_two_paths_with_whole_bodies_and_leave_nothing_behind(kind
             assert send(bytes(size)) == 413
             assert send(bytes(size), chunked=True) == 413
         assert send(b"\x01", "GET", "/v1/remote", key="write") == 404  # none is published
+        assert send(b"\x01", path="/v1/relayed") == 403  # with another key than a relay's
+        assert send(b"\x01", "GET", path="/v1/relayed") in {403, 404, 405}
         reading = {"Authorization": f"Bearer {tokens['admin']}"}
         for path in ("/v1/status", "/v1/keys", "/v1/metrics", "/readyz", "/metrics", "/"):
             answer = http.get(url + path, headers=reading)

@@ -67,9 +67,19 @@ def test_a_hundred_real_clients_behind_nginx_are_counted_after_the_week_and_neve
     site, tmp_path
 ):
     running = site("--batch", "50")
-    with proxied(tmp_path, running.relay.port) as (url, context):
+    before = {name: tmp_path / f"nginx of the {name}" for name in ("relay", "aggregator")}
+    for folder in before.values():
+        folder.mkdir()
+    with (
+        proxy(nginx, before["aggregator"], running.aggregator.port) as (address, _),
+        proxied(before["relay"], running.relay.port) as (url, context),
+    ):
+        running.address = address
+        running.environment = {"SSL_CERT_FILE": str(before["aggregator"] / "authority.pem")}
+        running.relay.stop()
+        running.start_relay()
         registry = running.registry_of(f"{url}/flightdeck")
-        authority = tmp_path / "authority.pem"
+        authority = before["relay"] / "authority.pem"
         transport = RelayTransport(registry.relay, running.write, ca_file=authority)
         clients = [
             deniable.Client(
@@ -99,10 +109,10 @@ def test_a_hundred_real_clients_behind_nginx_are_counted_after_the_week_and_neve
         sizes = httpx.get(batches, verify=context).json()["batches"]
         assert [each["size"] for each in sizes] == [0]
         assert httpx.get(f"{url}/flightdeck/readyz", verify=context).status_code == 404
-    assert running.totals().waiting == CLIENTS
-    running.set_day(MONDAY + 14)
-    wait_until(lambda: running.totals().forwarded["stored"] == CLIENTS)
-    assert running.relay.stop() == running.aggregator.stop() == 0
+        assert running.totals().waiting == CLIENTS
+        running.set_day(MONDAY + 14)
+        wait_until(lambda: running.totals().forwarded["stored"] == CLIENTS)
+        assert running.relay.stop() == running.aggregator.stop() == 0
     assert sum(running.counted()) == CLIENTS
 
 

@@ -15,6 +15,8 @@ from deniable_aggregator import Settings
 from deniable_aggregator.doors.relay.accepting import EnvelopeHandler
 from deniable_aggregator.doors.relay.figures import REASONS, RelayCollector
 from deniable_aggregator.doors.server.granian_adapter import CONNECTIONS
+from deniable_shared.remote import PATH as REMOTE_PATH
+from deniable_shared.sealing import RELAYED_PATH
 from tests.aggregator.relay.relayed import envelopes
 from tests.command_line import deniable
 
@@ -80,6 +82,13 @@ def test_the_unit_leaves_the_relay_what_it_may_take():
     assert 5 * Settings().in_flight_bytes + (512 << 20) <= int(most) << 30
     (files,) = re.findall(r"(?m)^LimitNOFILE=(\d+)$", UNIT)
     assert int(files) > 4 * CONNECTIONS
+
+
+@pytest.mark.parametrize("name", ["nginx.conf", "Caddyfile"])
+def test_the_proxy_of_an_aggregator_lets_a_relay_through(name):
+    published = (DEPLOY / name).read_text(encoding="utf-8")
+    for path in (RELAYED_PATH, REMOTE_PATH):
+        assert re.search(rf"(?m)^\s+(location =|path) {path}( {{)?$", published), path
 
 
 def test_containers_have_no_secrets_and_read_only_roots():
