@@ -112,17 +112,19 @@ class SavedListKeeper:
         text = "\n".join(kept)
         size = len(text.encode())
 
-        def check(lists: int, together: int) -> None:
-            if lists >= MOST_LISTS:
-                raise ParameterError("lists", f"at most {MOST_LISTS}; delete one first", lists + 1)
-            if together + size > most_bytes:
+        def check(others: Sequence[StoredList]) -> None:
+            if len(others) >= MOST_LISTS:
+                constraint = f"at most {MOST_LISTS}; delete one first"
+                raise ParameterError("lists", constraint, len(others) + 1)
+            together = sum(each.size for each in others) + size
+            if together > most_bytes:
                 constraint = f"at most {most_bytes:,} bytes together; delete one first"
-                raise ParameterError("lists", constraint, together + size)
+                raise ParameterError("lists", constraint, together)
 
         details = {"application": application, "values": len(kept)}
         record = AuditRecord(today, actor, AuditAction.LIST_SAVE, details)
         new = StoredList(name, today, len(kept), size)
-        self._store.saved_lists.save(application, new, text, check, record)
+        self._store.saved_lists.save_text(application, new, text, check, record)
         return SavedListHead(name=name, saved=day_of(today), values=len(kept))
 
     def delete(self, application: str, name: str, *, today: int, actor: str) -> None:
@@ -208,14 +210,14 @@ class AnnotationKeeper:
         if constraint is not None:
             raise ParameterError("text", constraint, text)
 
-        def check(others: int) -> None:
-            if others >= MOST_ANNOTATIONS:
+        def check(others: Sequence[StoredAnnotation]) -> None:
+            if len(others) >= MOST_ANNOTATIONS:
                 constraint = f"at most {MOST_ANNOTATIONS}; remove one first"
-                raise ParameterError("annotations", constraint, others + 1)
+                raise ParameterError("annotations", constraint, len(others) + 1)
 
         record = self._record(AuditAction.ANNOTATION_WRITE, application, day, today, actor)
         new = StoredAnnotation(epoch_of(day), text)
-        self._store.annotations.write(application, new, check, record)
+        self._store.annotations.save(application, new, check, record)
         return Annotation(day, text)
 
     def delete(self, application: str, day: date, *, today: int, actor: str) -> None:

@@ -18,6 +18,8 @@ from deniable_shared.characters import visible_constraint
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from deniable_aggregator.keeping.catalog import MetricCatalog
 
 MOST_VIEWS: Final = 100
@@ -92,9 +94,10 @@ class ViewKeeper:
             raise ParameterError("name", constraint_of_letters, name)
         place = self.place(application, address)
 
-        def check(others: int) -> None:
-            if others >= MOST_VIEWS:
-                raise ParameterError("views", f"at most {MOST_VIEWS}; delete one first", others + 1)
+        def check(others: Sequence[StoredView]) -> None:
+            if len(others) >= MOST_VIEWS:
+                constraint = f"at most {MOST_VIEWS}; delete one first"
+                raise ParameterError("views", constraint, len(others) + 1)
 
         details = {"application": application, "metric": place.metric}
         record = AuditRecord(today, actor, AuditAction.VIEW_SAVE, details)

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from deniable_aggregator.doors.pages import parts, rendering
-from deniable_aggregator.doors.pages.parts import Card, Part, Picture, Sorting
+from deniable_aggregator.doors.pages.parts import Card, Kept, Part, Picture, Sorting
 from deniable_aggregator.doors.pages.rendering import address, changed
 from deniable_aggregator.telling.document import Badge, Column, Link, Row, Table, text_table
 from deniable_aggregator.telling.figure import Figure, Line, Lines, Moment
@@ -93,7 +93,7 @@ PARTS = {
     "field('a', 'b', shown, kind='textarea')": EVIL,
     "choice('a', 'b', [(shown, shown)], shown, hint=shown)": EVIL,
     "badge('ok', shown)": EVIL,
-    "meter(shown, 0.5, shown)": EVIL,
+    "kept([shown], 'Delete')": Kept(name=EVIL, text=EVIL, place="/lists/a"),
 }
 
 

@@ -11,6 +11,7 @@ from flask import Blueprint, Response, request
 from deniable_aggregator.answers.administration import MOST_LETTERS, Annotations
 from deniable_aggregator.answers.dates import epoch_of
 from deniable_aggregator.asking.dates import parse_day
+from deniable_aggregator.doors.pages.parts import Kept
 from deniable_aggregator.doors.pages.rendering import address, go_to, here, page
 from deniable_aggregator.doors.pages.visit import current_visit, require_administrator
 from deniable_aggregator.keeping.lists_and_annotations import AnnotationKeeper, NotAnnotatedError
@@ -20,21 +21,6 @@ from deniable_shared.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import date
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnnotationLine:
-    """What happened on a day.
-
-    Attributes:
-        day: when.
-        text: what.
-        remove: where the form that removes it is sent; empty for who may not.
-    """
-
-    day: str
-    text: str
-    remove: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +37,7 @@ class AnnotationsView:
         done: what has just been done; empty if nothing was.
     """
 
-    lines: Sequence[AnnotationLine]
+    lines: Sequence[Kept]
     administers: bool
     day: str
     text: str = ""
@@ -82,10 +68,10 @@ def annotations_view(
         done: what has just been done.
     """
     lines = [
-        AnnotationLine(
-            day=str(each.day),
-            text=each.text,
-            remove=address("annotations", str(each.day), "remove") if administers else "",
+        Kept(
+            name=each.text,
+            text=str(each.day),
+            end=address("annotations", str(each.day), "remove") if administers else "",
         )
         for each in found.annotations
     ]

@@ -11,6 +11,7 @@ from flask import Blueprint, Response, request
 from deniable_aggregator.answers import lists as shipped
 from deniable_aggregator.answers.dates import epoch_of
 from deniable_aggregator.asking.questions import SAVED_LIST
+from deniable_aggregator.doors.pages.parts import Kept
 from deniable_aggregator.doors.pages.rendering import address, go_to, here, page
 from deniable_aggregator.doors.pages.visit import current_visit
 from deniable_aggregator.keeping.lists_and_annotations import NoSuchListError, SavedListKeeper
@@ -30,25 +31,6 @@ MOST_SHOWN = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListLine:
-    """A list of values.
-
-    Attributes:
-        name: of the list.
-        given: how commands name it.
-        text: how many values it has, and what is known of it.
-        place: the address of its values; empty if it comes with Deniable.
-        delete: where the form that deletes it is sent; likewise.
-    """
-
-    name: str
-    given: str
-    text: str
-    place: str = ""
-    delete: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ListsView:
     """What the page shows.
 
@@ -61,8 +43,8 @@ class ListsView:
         done: what has just been done; empty if nothing was.
     """
 
-    saved: Sequence[ListLine]
-    shipped: Sequence[ListLine]
+    saved: Sequence[Kept]
+    shipped: Sequence[Kept]
     name: str = ""
     values: str = ""
     problem: str = ""
@@ -83,21 +65,16 @@ def lists_view(
     """
     return ListsView(
         saved=[
-            ListLine(
+            Kept(
                 name=each.name,
-                given=f"saved:{each.name}",
                 text=f"{counted(each.values, 'value')}, saved on {each.saved}",
                 place=address("lists", each.name),
-                delete=address("lists", each.name, "delete"),
+                end=address("lists", each.name, "delete"),
             )
             for each in lists.lists
         ],
         shipped=[
-            ListLine(
-                name=each,
-                given=f"list:{each}",
-                text=f"{counted(len(shipped.load(each)), 'value')}: {what}",
-            )
+            Kept(name=each, text=f"{counted(len(shipped.load(each)), 'value')}: {what}")
             for each, what in shipped.DESCRIPTIONS.items()
         ],
         name=name,

@@ -137,6 +137,23 @@ class Card:
     asides: Sequence[str] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """Something that people keep, as a line.
+
+    Attributes:
+        name: what they call it.
+        text: what else is known of it.
+        place: the address of it; empty if it has no page.
+        end: where the form is sent that deletes it; empty if the visitor may not.
+    """
+
+    name: str
+    text: str
+    place: str = ""
+    end: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class State:
     """Why there is nothing to see, or not what was asked for, and what to do next.

@@ -17,6 +17,7 @@ from deniable_aggregator.answers.views import (
     with_fixed_days,
 )
 from deniable_aggregator.doors.pages.metric.periods import DEFAULT_PERIOD, PERIODS
+from deniable_aggregator.doors.pages.parts import Kept
 from deniable_aggregator.doors.pages.rendering import (
     PREFIX_HEADER,
     SHARED,
@@ -29,51 +30,27 @@ from deniable_aggregator.doors.pages.rendering import (
 )
 from deniable_aggregator.doors.pages.visit import current_visit
 from deniable_aggregator.keeping.views import NoSuchViewError
-from deniable_aggregator.telling.wording import key_in_words
+from deniable_aggregator.telling.wording import key_in_words, listed
 from deniable_shared.characters import visible
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from deniable_aggregator.answers.views import SavedViews
+    from deniable_aggregator.answers.views import SavedView
     from deniable_aggregator.doors.pages.visit import PageParts
+    from deniable_aggregator.keeping.settings import Settings
     from deniable_aggregator.keeping.share_links import ShareLink
+
+DIGEST_SETTINGS: Final = """\
+digest_every = "week"
+digest_mail_to = "team@example.org"
+digest_mail_from = "deniable@example.org"
+digest_mail_server = "smtps://mail.example.org\""""
+"""With which a server sends digests by mail."""
 
 LASTING: Final = (("7", "a week"), ("30", "30 days"), ("90", "90 days"))
 """For how many days a link can work."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ViewLine:
-    """A saved view.
-
-    Attributes:
-        name: of the view.
-        text: its metric and days.
-        place: the address of its page.
-        delete: where the form that deletes it is sent.
-    """
-
-    name: str
-    text: str
-    place: str
-    delete: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinkLine:
-    """A share link.
-
-    Attributes:
-        text: the metric and days that it shows.
-        about: who made it, and until when it works.
-        revoke: where the form that ends it is sent.
-    """
-
-    text: str
-    about: str
-    revoke: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,13 +73,15 @@ class ViewsView:
     """What the page shows.
 
     Attributes:
-        lines: the saved views.
+        saved: views, by name.
         of: the address of the page that is to be saved; empty if none is.
         of_text: its metric and days.
         move: whether these move.
         sharing: the form that shares the page; None if it cannot be shared.
         links: that work, the newest first.
         allowed: whether the server's settings let links be made.
+        digests: whether people are told of changes without looking, in a sentence or two.
+        missing_settings: that the server would need for that; empty if it has them.
         made: the address of a link that has just been made; empty if none was.
         name: in the form that saves it.
         most_letters: of a name.
@@ -110,13 +89,15 @@ class ViewsView:
         done: what has just been done; empty if nothing was.
     """
 
-    lines: Sequence[ViewLine]
+    saved: Sequence[Kept]
     of: str = ""
     of_text: str = ""
     move: str = ""
     sharing: Sharing | None = None
-    links: Sequence[LinkLine] = ()
+    links: Sequence[Kept] = ()
     allowed: bool = False
+    digests: str
+    missing_settings: str = ""
     made: str = ""
     name: str = ""
     most_letters: int = MOST_NAME_LETTERS
@@ -124,17 +105,19 @@ class ViewsView:
     done: str = ""
 
 
-def view_lines(saved: SavedViews) -> list[ViewLine]:
-    """The saved views, a line each."""
-    return [
-        ViewLine(
-            name=each.name,
-            text=in_words(read_place(each.place)),
-            place=each.place,
-            delete=address("views", each.name, "delete"),
+def digests_in_words(settings: Settings) -> str:
+    """Whether the server tells people of changes by itself."""
+    what = "clear changes of all metrics, and reports that look wrong or have stopped"
+    if settings.digest_every == "never":
+        return (
+            f"The server can send a few lines by itself, each week or day: {what}. It does not "
+            "yet: whoever runs it adds these settings, or those of a chat."
         )
-        for each in saved.views
-    ]
+    ways = [settings.digest_webhook and "to a chat", settings.digest_mail_to and "by mail"]
+    return (
+        f"The server sends a few lines by itself, each {settings.digest_every}, "
+        f"{listed(list(filter(None, ways)))}: {what}. Whoever runs it can add you."
+    )
 
 
 def in_words(place: Place) -> str:
@@ -187,6 +170,7 @@ class _Views:
         self._keys = pages.parts.store.keys
         self._keeper = pages.parts.views
         self._links = pages.links
+        self._settings = pages.parts.settings
 
     def show(self) -> Response:
         """All views and links, and forms for the page from which the visitor comes."""
@@ -265,13 +249,15 @@ class _Views:
     ) -> Response:
         application = current_visit().application
         view = ViewsView(
-            lines=view_lines(self._keeper.all(application)),
+            saved=list(map(_view, self._keeper.all(application).views)),
             of="" if of is None else of.address,
             of_text="" if of is None else in_words(of),
             move="" if of is None else _whether_days_move(of),
             sharing=sharing,
-            links=[self._line(each) for each in self._links.all(application)],
+            links=list(map(self._link, self._links.all(application))),
             allowed=self._links.allowed,
+            digests=digests_in_words(self._settings),
+            missing_settings=DIGEST_SETTINGS * (self._settings.digest_every == "never"),
             made=made,
             name=name,
             problem=problem,
@@ -279,14 +265,23 @@ class _Views:
         )
         return page("views/views.html.jinja", status=status, views=view)
 
-    def _line(self, link: ShareLink) -> LinkLine:
+    def _link(self, link: ShareLink) -> Kept:
         key = self._keys.find(link.key)
         who = key_in_words(link.key, "" if key is None else key.label)
-        return LinkLine(
-            text=in_words(link.place),
-            about=f"made with key {who}, works until {link.until}",
-            revoke=address("views", "links", link.id, "revoke"),
+        return Kept(
+            name=in_words(link.place),
+            text=f"made with key {who}, works until {link.until}",
+            end=address("views", "links", link.id, "revoke"),
         )
+
+
+def _view(view: SavedView) -> Kept:
+    return Kept(
+        name=view.name,
+        text=in_words(read_place(view.place)),
+        place=view.place,
+        end=address("views", view.name, "delete"),
+    )
 
 
 def _fixed(place: Place, given: Mapping[str, str]) -> Place | None:

@@ -33,19 +33,22 @@ from deniable_aggregator.keeping.store.counted_days import (
     ReportedDays,
     RolledDays,
 )
-from deniable_aggregator.keeping.store.declared import (
-    RemoteDocuments,
-    SavedLists,
-    StoredAnnotation,
-    StoredAnnotations,
-    StoredList,
-)
+from deniable_aggregator.keeping.store.declared import RemoteDocuments
 from deniable_aggregator.keeping.store.digests import Digest, Digests
 from deniable_aggregator.keeping.store.discoveries import Discoveries, NewDiscovery, StoredDiscovery
 from deniable_aggregator.keeping.store.estimates import Estimates, PeriodName, PeriodRows
 from deniable_aggregator.keeping.store.expiry import Removal, StoreUsage, store_usage
 from deniable_aggregator.keeping.store.id_order import IdOrder
 from deniable_aggregator.keeping.store.inbox import Inbox, Outcome, Relay, Sender
+from deniable_aggregator.keeping.store.kept import (
+    KeptRows,
+    SavedLists,
+    ShareLinks,
+    StoredAnnotation,
+    StoredLink,
+    StoredList,
+    StoredView,
+)
 from deniable_aggregator.keeping.store.key_pasts import KeyPasts, StoredPast
 from deniable_aggregator.keeping.store.keys import (
     AuditLog,
@@ -73,6 +76,7 @@ from deniable_aggregator.keeping.store.rolled import (
     RolledPeriod,
     RolledPeriods,
 )
+from deniable_aggregator.keeping.store.schema import annotated_days, saved_views
 from deniable_aggregator.keeping.store.settling import DaySettler
 from deniable_aggregator.keeping.store.stored_slices import (
     StoredSlice,
@@ -86,12 +90,6 @@ from deniable_aggregator.keeping.store.tallies import (
     Tallies,
     Volume,
     VolumesBySlice,
-)
-from deniable_aggregator.keeping.store.views import (
-    ShareLinks,
-    StoredLink,
-    StoredView,
-    StoredViews,
 )
 
 if TYPE_CHECKING:
@@ -163,9 +161,9 @@ class Store:
         self.estimates = Estimates(self._database)
         self.digests = Digests(self._database)
         self.saved_lists = SavedLists(self._database)
-        self.views = StoredViews(self._database)
+        self.views = KeptRows(self._database, saved_views, StoredView)
         self.share_links = ShareLinks(self._database)
-        self.annotations = StoredAnnotations(self._database)
+        self.annotations = KeptRows(self._database, annotated_days, StoredAnnotation)
         self.audit = AuditLog(self._database)
         self.archive = Archive(self._database)
 
@@ -297,7 +295,6 @@ __all__ = [
     "StoredSession",
     "StoredSlice",
     "StoredView",
-    "StoredViews",
     "Tallies",
     "TallyKey",
     "TallyTotal",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from html import unescape
 
 import pytest
 
+from deniable_aggregator import Settings
 from tests.aggregator.pages.visiting import FROM_OUR_PAGE, form_token
 from tests.aggregator.service import serving, upload
 
@@ -78,3 +80,18 @@ def test_nobody_saves_without_a_form_of_our_own(service):
     foreign = service.http.post("/views", data=forged, headers={"Origin": "https://evil.example"})
     assert foreign.status_code == 403
     assert service.ask("/v1/views").get_json()["views"] == []
+
+
+def test_who_wants_to_be_told_of_changes_reads_whether_the_server_does_that(service, tmp_path):
+    silent = unescape(service.http.get("/views").text)
+    assert "It does not yet" in silent
+    lines = re.search(r"<code>(digest_every = .*?)</code>", silent, re.DOTALL)[1]
+    settings = Settings(**tomllib.loads(lines))
+    assert settings.digest_mail_to
+    secret = {"digest_mail_server": "smtps://name:password@mail.example.org"}
+    with serving(tmp_path / "telling.db", **{**tomllib.loads(lines), **secret}) as telling:
+        telling.sign_in()
+        page = telling.http.get("/views").text
+    assert "each week, by mail" in page
+    assert "digest_every" not in page
+    assert "example.org" not in page

@@ -107,8 +107,6 @@
   });
   document.addEventListener("input", (event) => {
     if (event.target.dataset.of) pull(event.target);
-    const output = event.target.parentElement?.querySelector("output");
-    if (output && event.target.type === "range") output.textContent = event.target.value;
   });
   document.addEventListener("click", async (event) => {
     const button = event.target.closest("button.copy");
