@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from datetime import date, time
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
@@ -312,7 +313,19 @@ def _show(value: object) -> str:
     if value is REQUIRED or value is None:
         return "nothing"
     try:
-        text = str(value) if isinstance(value, Decimal | Fraction) else repr(value)
+        text = _as_typed(value)
     except ValueError:  # Python does not write out integers of thousands of digits
         return "a number too long to show"
     return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _as_typed(value: object) -> str:
+    """A value as a registry file has it, but for the quotes of texts."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_as_typed, value))}]"
+    if isinstance(value, dict):
+        fields = (f"{name} = {_as_typed(each)}" for name, each in value.items())
+        return f"{{{', '.join(fields)}}}"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, Decimal | Fraction | date | time) else repr(value)

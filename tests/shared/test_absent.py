@@ -78,13 +78,13 @@ def test_a_number_that_no_float_is_keeps_its_exact_place():
 @pytest.mark.parametrize(
     ("fields", "problem"),
     [
-        (FLAG + "absent = true", "absent must be false, got True"),
+        (FLAG + "absent = true", "absent must be false, got true"),
         (FLAG + "absent = 0", "absent must be false, got 0"),
         (FLAG + 'absent = "none"', "absent must be false, got 'none'"),
         (COUNT + "absent = -1", "absent must be a number of the range, got -1"),
         (COUNT + "absent = 30.51", "absent must be a number of the range, got 30.51"),
         (COUNT + "absent = nan", "absent must be a number of the range, got NaN"),
-        (COUNT + "absent = true", "absent must be a number of the range, got True"),
+        (COUNT + "absent = true", "absent must be a number of the range, got true"),
         (BINS + 'absent = "0"', "absent must be a number of the range, got '0'"),
         (
             'type = "string"\nepsilon = 1\nabsent = "none"',

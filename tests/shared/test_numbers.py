@@ -190,7 +190,10 @@ def test_one_report_of_a_number_may_cost_as_much_as_all_but_not_more():
     [
         ('type = "number"', "range must be two numbers of at most 40 digits and below 1e30, the"),
         ('type = "number"\nrange = [1, 1]', "the lower one first, got [1, 1]"),
-        ('type = "number"\nrange = [0, nan]', "the lower one first, got [0, Decimal('NaN')]"),
+        ('type = "number"\nrange = [0, nan]', "the lower one first, got [0, NaN]"),
+        ('type = "number"\nrange = [2.50, 2.50]', "the lower one first, got [2.50, 2.50]"),
+        ('type = "number"\nrange = {low = 1.5}', "the lower one first, got {low = 1.5}"),
+        ('type = "number"\nrange = [2026-01-31]', "the lower one first, got [2026-01-31]"),
         ('type = "number"\nrange = [0, inf]', "the lower one first"),
         ('type = "number"\nrange = [0, 1, 2]', "the lower one first"),
         ('type = "number"\nrange = [false, true]', "the lower one first"),

@@ -69,8 +69,9 @@ def missing_or_needless(options: argparse.Namespace) -> str | None:
         return "--type category needs --values N, the number of its values"
     if kind not in ("category", "set") and options.values is not None:
         return "--values belongs to --type category and set"
-    if options.values is not None and options.values > MAX_VALUES and kind == "category":
-        return f"a category has at most {MAX_VALUES:,} values: plan --type string for more"
+    if options.values is not None and options.values > MAX_VALUES:
+        instead = "--type string" if kind == "category" else "--type set without --values"
+        return f"a {kind} has at most {MAX_VALUES:,} values: plan {instead} for more"
     if kind in TYPES_WITH_RANGE and options.ends is None:
         return f"--type {kind} needs --range LOW HIGH"
     if kind not in TYPES_WITH_RANGE and options.ends is not None:

@@ -10,7 +10,7 @@ import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from deniable_shared.errors import DeniableError
+from deniable_shared.errors import DeniableError, RegistryError
 from deniable_shared.mechanisms import NumericMechanism
 from deniable_shared.planning.budget import DAYS_OF_A_YEAR
 from deniable_shared.planning.plan import devices_for_share, plan
@@ -189,10 +189,18 @@ def _enough_devices(question: AskedMetric) -> int:
 
 
 def _registry(question: AskedMetric, devices: int) -> Registry:
-    """A registry with only this metric, and with the largest budget that is allowed."""
+    """A registry with only this metric, and with the largest budget that is allowed.
+
+    Raises:
+        RegistryError: if it has problems, which are named without the metric.
+    """
     budget = (
         f"[budget]\nepsilon_per_day = {MAX_EPSILON_PER_DAY}\n"
         f"epsilon_lifetime = {MAX_EPSILON_LIFETIME}\n"
     )
     head = 'registry = 1\napplication = "plan"\n'
-    return parse(f"{head}{budget}{metric_table(question, devices)}", name="options")
+    try:
+        return parse(f"{head}{budget}{metric_table(question, devices)}", name=NAME)
+    except RegistryError as error:
+        place = f"{NAME}: metrics.{NAME}."
+        raise RegistryError([each.removeprefix(place) for each in error.problems]) from None

@@ -108,6 +108,24 @@ def test_options_of_sets_are_refused_where_they_do_not_belong(options, problem):
     assert problem in " ".join(result.output.split())
 
 
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("boolean", "--epsilon", "9"), "Error: epsilon must be a number in [0.01, 8], got 9.0"),
+        (
+            ("set", "--epsilon", "1", "--values", "3", "--most", "8"),
+            "Error: most must be an integer in [1, 3], got 8",
+        ),
+        (("number", "--epsilon", "1", "--range", "5", "5"), "first, got [5.0, 5.0]"),
+        (("set", "--epsilon", "1", "--values", "2000"), "a set has at most 1,024 values"),
+    ],
+)
+def test_what_no_registry_could_say_is_refused_by_the_name_of_the_option(options, problem):
+    result = run("--type", *options)
+    assert result.exit_code != 0
+    assert problem in " ".join(result.output.split())
+
+
 def test_one_metric_is_planned_from_options_alone():
     result = run(*CATEGORY, "--width", "0.005")
     assert result.exit_code == 0

@@ -159,7 +159,7 @@ def test_a_missing_budget_is_answered_with_what_it_looks_like():
         ('type = "boolean"\nepsilon = -1.0', "epsilon must be a number in [0.01, 8], got -1.0"),
         ('type = "boolean"\nepsilon = 8.1', "epsilon must be a number in [0.01, 8], got 8.1"),
         ('type = "boolean"\nepsilon = "1"', "epsilon must be a number in [0.01, 8], got '1'"),
-        ('type = "boolean"\nepsilon = true', "epsilon must be a number in [0.01, 8], got True"),
+        ('type = "boolean"\nepsilon = true', "epsilon must be a number in [0.01, 8], got true"),
         (
             f'type = "boolean"\nepsilon = 0x1{"0" * 5000}',
             "epsilon must be a number in [0.01, 8], got a number too long to show",
@@ -180,8 +180,7 @@ def test_a_missing_budget_is_answered_with_what_it_looks_like():
         ),
         (
             'type = "boolean"\nepsilon = 1\nexpires = 2027-12-31T00:00:00Z',
-            "expires must be a date such as 2027-12-31, got datetime.datetime(2027, 12, 31, 0, 0,"
-            " tzinfo=datetime.timezone.utc)",
+            "expires must be a date such as 2027-12-31, got 2027-12-31 00:00:00+00:00",
         ),
         (
             'type = "boolean"\nepsilon = 1\nowners = "ui@example.org"',
@@ -256,8 +255,7 @@ def test_a_missing_budget_is_answered_with_what_it_looks_like():
         ),
         (
             RECORD.replace('late = "boolean"', 'late = { type = "boolean" }'),
-            'attributes.late must be "boolean", written late = "boolean", '
-            "got {'type': 'boolean'}",
+            'attributes.late must be "boolean", written late = "boolean", got {type = \'boolean\'}',
         ),
         (
             RECORD.replace('["AA", "DL"]', '["AA"]'),
@@ -301,7 +299,7 @@ def test_a_missing_budget_is_answered_with_what_it_looks_like():
         (
             RECORD.replace('"attributes"', '"boolean"'),
             "attributes must be left out: no such field, "
-            "got {'carrier': {'values': ['AA', 'DL'], 'complete': True}, 'late': 'boolean'}",
+            "got {carrier = {values = ['AA', 'DL'], complete = true}, late = 'boolean'}",
         ),
     ],
 )
@@ -314,7 +312,7 @@ def test_a_bad_field_is_named_with_its_file_metric_constraint_and_value(fields, 
     [
         ("", "registry must be the number 1, got nothing"),
         ('registry = 2\napplication = "a"', "registry must be the number 1, got 2"),
-        ("registry = true", "registry must be the number 1, got True"),
+        ("registry = true", "registry must be the number 1, got true"),
         (
             GOOD.replace('"flightdeck"', '"Flight deck"'),
             "application must be text matching [a-z][a-z0-9_]{0,63}, got 'Flight deck'",
@@ -337,7 +335,7 @@ def test_a_bad_field_is_named_with_its_file_metric_constraint_and_value(fields, 
         ),
         (
             GOOD + "[server]\nurl = 1",
-            "server must be left out: no such field, got {'url': 1}",
+            "server must be left out: no such field, got {url = 1}",
         ),
         (HEAD, "metrics must be a table [metrics], got nothing"),
         (HEAD + "[metrics]", "metrics must be at least one table [metrics.NAME], got {}"),

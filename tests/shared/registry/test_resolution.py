@@ -179,7 +179,7 @@ RAPPOR = 'type = "string"\nrepeat = "memoize"\nepsilon = 2\nepsilon_permanent = 
         (
             'type = "boolean"\nepsilon = 1\nmechanism = { rows = 3 }',
             "mechanism must be a name, or a table such as"
-            " { name = \"cms\", rows = 64 }, got {'rows': 3}",
+            ' { name = "cms", rows = 64 }, got {rows = 3}',
         ),
         (
             'type = "boolean"\nepsilon = 1\nmechanism = { name = "rr", rows = 3 }',
@@ -217,11 +217,11 @@ RAPPOR = 'type = "string"\nrepeat = "memoize"\nepsilon = 2\nepsilon_permanent = 
         ),
         (
             RAPPOR + 'mechanism = { name = "rappor", f = 0.5, p = 0.6, q = 0.6 }',
-            "mechanism must be such that 0 < f < 1 and p < q, got {'f': 0.5, 'p': 0.6, 'q': 0.6}",
+            "mechanism must be such that 0 < f < 1 and p < q, got {f = 0.5, p = 0.6, q = 0.6}",
         ),
         (
             RAPPOR + 'mechanism = { name = "rappor", f = 0.0, p = 0.5, q = 0.6 }',
-            "mechanism must be such that 0 < f < 1 and p < q, got {'f': 0.0, 'p': 0.5, 'q': 0.6}",
+            "mechanism must be such that 0 < f < 1 and p < q, got {f = 0.0, p = 0.5, q = 0.6}",
         ),
         (
             RAPPOR + 'mechanism = { name = "rappor", f = 0.1, p = 0.5, q = 0.51 }',
