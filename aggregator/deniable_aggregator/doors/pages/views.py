@@ -52,6 +52,9 @@ digest_mail_server = "smtps://mail.example.org\""""
 LASTING: Final = (("7", "a week"), ("30", "30 days"), ("90", "90 days"))
 """For how many days a link can work."""
 
+UNLISTED: Final = "without strings that nobody listed, as links show none"
+"""Of a page that is to be shared."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sharing:
@@ -61,11 +64,13 @@ class Sharing:
         hidden: what the form that shares it carries unseen, by name: the page and its days.
         text: the metric and days that the link will show.
         days: for how many days it can work.
+        refused: why the page cannot be shared; empty if it can.
     """
 
-    hidden: Sequence[tuple[str, str]]
-    text: str
+    hidden: Sequence[tuple[str, str]] = ()
+    text: str = ""
     days: Sequence[tuple[str, str]] = LASTING
+    refused: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +82,7 @@ class ViewsView:
         of: the address of the page that is to be saved; empty if none is.
         of_text: its metric and days.
         move: whether these move.
-        sharing: the form that shares the page; None if it cannot be shared.
+        sharing: the form that shares the page; None if none is, or the settings do not let it.
         links: that work, the newest first.
         allowed: whether the server's settings let links be made.
         digests: whether people are told of changes without looking, in a sentence or two.
@@ -211,8 +216,10 @@ class _Views:
         form, lasts = request.form, request.form.get("days", "")
         try:
             place = self._keeper.place(current_visit().application, form.get("of", ""))
-            fixed = _fixed(place, form)
-            if fixed is None or lasts not in dict(LASTING):
+            if not may_be_shared(place):
+                raise ParameterError("place", UNLISTED, place.address)
+            fixed = with_fixed_days(place, **_days(form))
+            if lasts not in dict(LASTING):
                 raise ParameterError("days", f"one of {', '.join(dict(LASTING))}", lasts[:100])
             secret = self._links.make(current_visit().key, fixed, int(lasts))
         except ParameterError as error:
@@ -231,10 +238,13 @@ class _Views:
         return self._keeper.place(current_visit().application, of) if of else None
 
     def _sharing(self, place: Place, given: Mapping[str, str]) -> Sharing | None:
-        fixed = _fixed(place, given) if self._links.allowed else None
-        if fixed is None:
+        days = _days(given)
+        if not (self._links.allowed and days["since"]):
             return None
-        return Sharing(hidden=[("of", place.address), *_days(given).items()], text=in_words(fixed))
+        if not may_be_shared(place):
+            return Sharing(refused=f"The page must be {UNLISTED}.")
+        fixed = with_fixed_days(place, **days)
+        return Sharing(hidden=[("of", place.address), *days.items()], text=in_words(fixed))
 
     def _page(
         self,
@@ -282,14 +292,6 @@ def _view(view: SavedView) -> Kept:
         place=view.place,
         end=address("views", view.name, "delete"),
     )
-
-
-def _fixed(place: Place, given: Mapping[str, str]) -> Place | None:
-    """The page with the days that it shows now; None if these are not said, or it is not shared."""
-    days = _days(given)
-    if not days["since"] or not may_be_shared(place):
-        return None
-    return with_fixed_days(place, **days)
 
 
 def _days(given: Mapping[str, str]) -> dict[str, str]:

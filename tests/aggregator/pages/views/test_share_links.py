@@ -210,22 +210,32 @@ def test_nobody_makes_links_and_none_works_unless_the_operator_allows_it(tmp_pat
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    ("wrong", "said"),
     [
-        {"of": "//evil.example/"},
-        {"of": "/metric/unheard"},
-        {"of": "/metric/emoji?list=found"},
-        {"since": "-7d"},
-        {"since": ""},
-        {"until": "today"},
-        {"before": "2024-09-20..-7d"},
-        {"by": "hour"},
-        {"days": "3650"},
-        {"days": "-1"},
+        ({"of": "//evil.example/"}, "place must be path and query of the page of a metric"),
+        ({"of": "/metric/unheard"}, "place must be the page of a metric of flightdeck"),
+        ({"of": "/metric/emoji?list=found"}, "place must be without strings that nobody listed"),
+        ({"since": "-7d"}, "since must be a day"),
+        ({"since": ""}, "since must be a day"),
+        ({"until": "today"}, "until must be a day"),
+        ({"before": "2024-09-20..-7d"}, "before must be a day"),
+        ({"by": "hour"}, "by must be one of"),
+        ({"days": "3650"}, "days must be one of 7, 30, 90"),
+        ({"days": "-1"}, "days must be one of 7, 30, 90"),
     ],
 )
-def test_a_link_is_made_of_fixed_days_of_a_page_and_for_a_while(service, wrong):
+def test_a_link_is_made_of_fixed_days_of_a_page_and_for_a_while(service, wrong, said):
     service.sign_in()
     answer = post(service, "/views/share", **{"of": OF, "by": "day", "days": "7", **DAYS, **wrong})
     assert answer.status_code == 400
+    assert said in answer.text
     assert service.store.share_links.all("flightdeck") == []
+
+
+def test_a_page_of_strings_that_nobody_listed_can_be_saved_and_says_why_it_is_not_shared(service):
+    service.sign_in()
+    query = {"of": "/metric/emoji?list=found", "by": "day", **DAYS}
+    page = service.http.get("/views", query_string=query).text
+    assert "Save a view" in page
+    assert "The page must be without strings that nobody listed, as links show none." in page
+    assert "Make a link" not in page
