@@ -140,5 +140,10 @@ def threads_by_process(parent: int) -> dict[int, int]:
 
 
 def once(outcomes):
-    """What all but the first become, of which only one is recorded."""
-    return sorted(outcomes) == ["already_reported"] * (len(outcomes) - 1) + ["recorded"]
+    """Whether at most one is recorded, and all others say that there is nothing more to report.
+
+    Of processes that want the directory at the same moment, one may keep its own in memory: it is
+    "waiting" until it can be written, or turns out to be reported already.
+    """
+    others = [outcome for outcome in outcomes if outcome not in ("already_reported", "waiting")]
+    return others in ([], ["recorded"])
