@@ -1,4 +1,4 @@
-"""Of an upload with many small parts, an SQLite file writes a few pages."""
+"""An SQLite file writes a few pages of an upload of many small parts; a backlog stays as it is."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import struct
 import pytest
 
 from deniable_aggregator import Store
+from deniable_aggregator.keeping.store import sqlite
 from deniable_aggregator.keeping.store.inbox import new_row_id
 from deniable_shared import wire
 from tests.aggregator.service import TODAY
-from tests.aggregator.stored import append, register
+from tests.aggregator.stored import append, decoded, register
 
 pytestmark = pytest.mark.one_store
 METRICS, DAYS = 250, 16
@@ -46,6 +47,19 @@ def test_many_small_parts_share_pages_however_much_waits(tmp_path):
         store._database.purge()
         append(store, [uploaded([3, 60, 150, 220])])
         assert logged_pages(path) < 25  # 13; rows at random places would need 45
+
+
+def test_waiting_rows_are_written_anew_unless_they_are_so_many_bytes_that_a_fold_is_due(tmp_path):
+    with contextlib.closing(Store(tmp_path / "store.db")) as store:
+        register(store)
+        driver, written = store._database._driver, []
+        for size in (100, sqlite.MOST_REWRITTEN_BYTES // 2):
+            for _ in range(3):
+                append(store, [decoded(b"\x01" * size)])
+            before = driver.total_changes
+            store._database.purge()
+            written.append(driver.total_changes - before)
+    assert written == [2 * 3, 0]  # deleted and inserted
 
 
 def test_ids_of_rows_tell_metric_and_day_alone():

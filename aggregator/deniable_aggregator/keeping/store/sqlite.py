@@ -46,8 +46,10 @@ LOG_SECONDS: Final = 45.0
 pause between two looks, 60 seconds. That costs a sync of each of the two files."""
 
 MOST_REWRITTEN: Final = 4_000
-"""Before the log is emptied, so many waiting rows are written anew, as a page has its rows in the
-order in which they came. Where more wait, a fold is due, and each commit has many uploads."""
+MOST_REWRITTEN_BYTES: Final = 2 << 20
+"""Before the log is emptied, up to so many waiting rows, or bytes of reports in them, are written
+anew, as a page has its rows in the order in which they came. Where more wait, a fold is due, and
+each commit has many reports."""
 
 BUSY_LOG_SECONDS: Final = 1.0
 """If somebody reads what the log holds, emptying it is tried again after so long."""
@@ -170,6 +172,9 @@ _WAITING: Final = (
     "SELECT id, digest, epoch, key, payload, largest FROM inbox WHERE gathered IS NULL "
     "ORDER BY id LIMIT ?"
 )
+_PAYLOAD: Final = 4
+"""The place of the payload in such a row."""
+
 _IS_OURS: Final = "SELECT 1 FROM alembic_version WHERE version_num = ?"
 _TAKE: Final = "DELETE FROM inbox WHERE gathered IS NULL"
 
@@ -419,7 +424,12 @@ class SqliteDatabase(Database):
         """
         if self._driver.execute(_IS_OURS, (REVISION,)).fetchone() is None:
             return
-        rows = self._driver.execute(_WAITING, (MOST_REWRITTEN + 1,)).fetchall()
+        rows, size = [], 0
+        for row in self._driver.execute(_WAITING, (MOST_REWRITTEN + 1,)):
+            rows.append(row)
+            size += len(row[_PAYLOAD])
+            if size > MOST_REWRITTEN_BYTES:
+                return
         if not 1 < len(rows) <= MOST_REWRITTEN:
             return
         # Pages that become free have the old order: they are overwritten, too.
