@@ -46,6 +46,17 @@ def test_pages_tell_no_order_of_arrival_once_it_was_forgotten(relay, tmp_path):
     assert made.store.totals().waiting == ARRIVALS
 
 
+def test_a_relay_that_has_ended_leaves_no_order_of_arrival(relay, tmp_path):
+    made = relay()
+    made.rounds.start()
+    arrived = arrive(made.store, envelopes(ARRIVALS), random.Random(2))
+    made.rounds.close()
+    made.close()
+    told, expected = latest_in_front(tmp_path / "relay.db", arrived)
+    assert told < 1.25 * expected
+    assert not (tmp_path / "relay.db-wal").exists()
+
+
 def test_the_log_is_empty_after_each_hour_and_each_close(relay, tmp_path):
     made = relay()
     log = tmp_path / "relay.db-wal"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Protocol
 
 from deniable_aggregator.asking.credentials import AskingError
@@ -98,10 +99,12 @@ class Rounds:
         self._thread.start()
 
     def close(self) -> None:
-        """Ends the thread, after what it is doing."""
+        """Ends the thread, after what it is doing, and sweeps the file that is left."""
         self._ending.set()
         if self._thread.is_alive():
             self._thread.join(LOOK_SECONDS)
+            with suppress(StoreUnavailableError):  # whoever starts it next sweeps, too
+                self._sweep(epoch_at(self._clock()), self._monotonic())
 
     def _run(self) -> None:
         while not self._ending.is_set():
@@ -160,7 +163,7 @@ class Rounds:
         return True
 
     def _sweep(self, day: int, now: float) -> None:
-        """Sweeps the file: after each close, hourly, and at the start."""
+        """Sweeps the file: after each close, hourly, at the start and at the end."""
         self._sweep_at = now + HOUR_SECONDS
         dropped = sweep(self._store, day, most_missed=self._settings.most_missed)
         if dropped:
