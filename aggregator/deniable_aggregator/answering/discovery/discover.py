@@ -30,7 +30,7 @@ from deniable_aggregator.answering.discovery.strings import (
     tested_prefixes,
     with_hints,
 )
-from deniable_aggregator.answering.discovery.testing import passing, upper_tails
+from deniable_aggregator.answering.discovery.testing import least_tails, passing, upper_tails
 from deniable_aggregator.answering.discovery.texts import Findings, Texts
 from deniable_aggregator.counting import hash_cells
 from deniable_shared.hashing import canonical
@@ -304,6 +304,9 @@ def _explain_away(candidates: Strings, levels: Sequence[Level]) -> None:
 def _tested_whole(
     candidates: Strings, levels: Sequence[Level], texts: Texts, alpha: float
 ) -> Shown:
+    shares, _ = candidates.pool(levels)
+    least = least_tails(shares, candidates.weights(levels))
+    candidates = candidates.take(passing(least, candidates.log_weights, alpha))
     shares, deviations = candidates.pool(levels)
     p_values = upper_tails(shares, candidates.weights(levels), levels)
     # Only what passes is decoded: fewer that pass make none of the others pass.

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 
     from deniable_shared.mechanisms.base import Support
 
-_UNITS: Final = 100
-"""So many units of `Level.rounded` are a standard error: the rounding of 16 rows adds one."""
-
 
 class Level:
     """The devices that seem to be in each cell, above what cells have by chance.
@@ -87,25 +84,6 @@ class Level:
         for row, excess in enumerate(self.excess):  # a row stays in the cache
             sums += excess.take(cells[:, row])
         return np.asarray(sums / max(self.total, 1.0))
-
-    def rounded(self) -> tuple[NDArray[np.int16], float]:
-        """The excess of all cells in small integers, to scan many cells quickly.
-
-        Returns:
-            int16, (rows, cells and the first ones again, so that no slice of children has to wrap
-            around): what is beyond the range of a sum over the rows is clipped. The unit in
-            devices, a hundredth of the standard error of a sum.
-        """
-        unit = self.deviation * self.total / _UNITS
-        most = np.iinfo(np.int16).max // len(self.excess)
-        wrapped = 1 << self.bits
-        rounded = np.empty((len(self.excess), self.cells + wrapped), np.int16)
-        for row, excess in enumerate(self.excess):
-            scaled = excess / np.float32(unit)
-            np.rint(scaled, out=scaled)
-            rounded[row, : self.cells] = np.clip(scaled, -most, most, out=scaled)
-        rounded[:, self.cells :] = rounded[:, :wrapped]
-        return rounded, unit
 
     def first_row(self) -> NDArray[np.float64]:
         """Estimated shares of all cells of a level of one row: float64, (cells,)."""

@@ -14,6 +14,7 @@ from deniable_aggregator.answering.discovery.pieces import (
     least_shares,
     log_odds,
 )
+from deniable_aggregator.answering.discovery.scanning import Scan
 from deniable_aggregator.counting import hash_cells
 
 if TYPE_CHECKING:
@@ -41,13 +42,6 @@ _ROUNDS: Final = 8
 a fifth of the one before, so this is enough for shares of 1 among errors of a millionth."""
 _BLOCK: Final = 64
 """So many prefixes are read between two looks at what a child needs to be among the best."""
-_ROUNDING: Final = 4
-"""So many units of `Level.rounded` may be lost by rounding."""
-_HIGHEST: Final = 30_000
-"""No cut is above so many units: sums are clipped there."""
-
-Rounded = tuple["NDArray[np.int16]", float]
-"""See `Level.rounded`."""
 _Columns = tuple[
     "NDArray[np.int64]", "NDArray[np.int64]", "NDArray[np.float64]", "NDArray[np.float64]"
 ]
@@ -94,16 +88,16 @@ class LevelSearch:
         self._places = hash_cells.places(
             self.prefixes.fingerprints, level.number, level.reports.size, level.cells
         )
+        self._scan = Scan(level)
 
     def likely(self, most: int) -> Children:
         """The children with the best odds, at most so many, of which strings exist."""
         pool = _Pool(2 * most, most, _LEAST_ODDS)
-        rounded = self._level.rounded()
         for start in range(0, len(self.prefixes), _BLOCK):
             block = slice(start, start + _BLOCK)
             chosen = np.arange(len(self.prefixes))[block]
             least = least_shares(self.prefixes.take(block), self._level, pool.least)
-            parents, pieces, shares = self._above(rounded, chosen, least)
+            parents, pieces, shares = self._above(chosen, least)
             pool.add(parents, pieces, shares, log_odds(self.prefixes, parents, shares, self._level))
         best = pool.best()
         self.least = least_shares(self.prefixes, self._level, pool.least)
@@ -123,7 +117,9 @@ class LevelSearch:
             sure, least = self._sure(most)
             if not sure.pieces.size:
                 break
-            self._level.explain(self.cells(sure.parents, sure.pieces), sure.shares)
+            cells = self.cells(sure.parents, sure.pieces)
+            self._level.explain(cells, sure.shares)
+            self._scan.refresh(cells)
             certain.append(sure)
             if least <= SURE_Z * self._level.deviation:  # all of them
                 break
@@ -137,7 +133,6 @@ class LevelSearch:
         level = self._level
         pool = _Pool(2 * most, most, 0.0)
         largest = 0.0
-        rounded = level.rounded()
         for start in range(0, len(self.prefixes), _BLOCK):
             block = slice(start, start + _BLOCK)
             chosen = np.arange(len(self.prefixes))[block]
@@ -147,7 +142,7 @@ class LevelSearch:
             largest_parents = self.prefixes.shares[block] + 5 * self.prefixes.deviations[block]
             likely = self.prefixes.log_likely[block] > _LIKELY
             chosen = chosen[likely & (largest_parents > cut - 5 * level.deviation)]
-            prefixes = self._above(rounded, chosen, np.full(chosen.size, max(cut, pool.least)))
+            prefixes = self._above(chosen, np.full(chosen.size, max(cut, pool.least)))
             if prefixes[0].size:
                 largest = max(largest, float(prefixes[2].max()))
                 pool.add(*prefixes, prefixes[2])
@@ -189,24 +184,13 @@ class LevelSearch:
         return self._level.estimates(self.cells(parents, pieces))
 
     def _above(
-        self, rounded: Rounded, chosen: NDArray[np.int64], least: NDArray[np.float64]
+        self, chosen: NDArray[np.int64], least: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
         """The children of some prefixes whose estimates are above each prefix's least."""
-        excess, unit = rounded
-        cuts = np.minimum(np.floor(least * self._level.total / unit) - _ROUNDING, _HIGHEST)
-        columns = []
-        size = 1 << self._level.bits
-        sums = np.zeros(size, np.int16)
-        rows = list(excess)
-        for places, cut in zip(self._places[chosen].tolist(), cuts.astype(np.int16), strict=True):
-            sums[:] = 0
-            for own, place in zip(rows, places, strict=True):
-                sums += own[place : place + size]
-            columns.append((sums > cut).nonzero()[0])
-        parents = np.repeat(chosen, [pieces.size for pieces in columns])
-        pieces = np.concatenate([np.empty(0, np.int64), *columns])
+        numbers, pieces = self._scan.above(self._places[chosen], least)
+        parents = chosen[numbers]
         shares = self.estimates(parents, pieces)
-        above = shares > np.repeat(least, [pieces.size for pieces in columns])
+        above = shares > least[numbers]
         return parents[above], pieces[above], shares[above]
 
     def _make_children(

@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 import numpy as np
 
-from deniable_aggregator.answering.discovery.testing import pooled_deviations, upper_tails
+from deniable_aggregator.answering.discovery.testing import (
+    least_tails,
+    pooled_deviations,
+    upper_tails,
+)
 from deniable_aggregator.counting import hash_cells
 
 if TYPE_CHECKING:
@@ -372,8 +376,11 @@ def _passing_prefixes(
         own = pooled_deviations(explained, weights, levels)
         deviations = np.sqrt(own**2 + variances)
         scaled = shares * level.deviation / deviations
-        p_values = upper_tails(scaled, weights, levels)
-        passed = p_values <= np.exp(strings.log_weights) * spent
+        most = np.exp(strings.log_weights) * spent
+        likely = np.flatnonzero(least_tails(scaled, weights) <= most)
+        p_values = np.full(most.size, np.inf)
+        p_values[likely] = upper_tails(scaled[likely], weights[likely], levels)
+        passed = p_values <= most
         part = Shown(strings.take(passed), shares[passed], deviations[passed], p_values[passed])
         parts.append(part)
         for above in range(number):

@@ -55,6 +55,18 @@ def upper_tails(
     return tails
 
 
+def least_tails(shares: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What no tail is below: half of the normal one, as a binomial law is skewed to the right.
+
+    Most strings are far from passing with these, so that few tails have to be worked out.
+
+    Args:
+        shares: float64, (strings,): see `upper_tails`.
+        weights: float64, (strings, levels).
+    """
+    return np.asarray(special.ndtr(-shares * np.sqrt(weights.sum(axis=1))) / 2)
+
+
 def _saddlepoint(
     shares: NDArray[np.float64], weights: NDArray[np.float64], levels: Sequence[Level]
 ) -> NDArray[np.float64]:
