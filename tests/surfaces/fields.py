@@ -105,7 +105,8 @@ FIELDS: Final = {
     "reports": Field(r"\b12,345\b", "estimate", _ROOM, _NO_ROOM),
     "before_reports": Field(r"\b1,000 reports", "change"),
     "interval": Field(
-        "by itself", "estimate", ("page", *REPORTS, "notebook", "picture"),
+        "19 times in 20|19 of 20 that are shown", "estimate",
+        ("page", *REPORTS, "notebook", "picture"),
         "a terminal says it where intervals cover more than one value each",
     ),
     "level": Field("95%", "estimate"),

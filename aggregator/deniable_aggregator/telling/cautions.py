@@ -13,6 +13,7 @@ from deniable_aggregator.answers.common import (
     ordered_notices,
     runs,
 )
+from deniable_aggregator.telling.interval import times_in_words
 from deniable_aggregator.telling.wording import (
     as_sentence,
     counted,
@@ -31,13 +32,6 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.answer import Answer
     from deniable_aggregator.answers.measured import Measure
     from deniable_aggregator.answers.words import IntervalKind, Margin
-
-INTERVALS: Final[dict[IntervalKind, str]] = {
-    "one": "each by itself",
-    "all": "all together",
-    "picked": "after picking the largest",
-}
-"""What intervals cover, in short."""
 
 MARGINS: Final[dict[Margin, str]] = {
     "noise": "noise only",
@@ -313,14 +307,31 @@ def basis(answer: Answer) -> str:
         text += f", {shown:,} of {head.values_asked:,} values shown"
     if head.interval is None:
         return f"{text}."
-    margin = "" if head.kind == "strings" else f" for {MARGINS[head.margin]}"
-    covers = f", {INTERVALS[head.interval.kind]}" if head.interval.kind else ""
-    clear = f"; {clear_in_words(answer)}" if answer.compares else ""
-    return f"{text}; {head.interval.level:.0%} intervals{margin}{covers}{clear}."
+    margin = "" if head.kind == "strings" else MARGINS[head.margin]
+    covers = intervals_in_words(head.interval.level, head.interval.kind, margin)
+    clear = f" {as_sentence(clear_in_words(answer))}" if answer.compares else ""
+    return f"{text}. {covers}.{clear}"
+
+
+def intervals_in_words(level: float, kind: IntervalKind | None, margin: str = "") -> str:
+    """How often intervals hold the true number, without a full stop.
+
+    Args:
+        level: with which probability.
+        kind: what they cover.
+        margin: what they allow for, in short; may be empty.
+    """
+    name, allowed = f"{level:.0%} interval", f" (for {margin})" if margin else ""
+    if kind == "all":
+        return f"{name}s{allowed}: {times_in_words(level)} all of them hold the true number"
+    if kind == "picked":
+        of = times_in_words(level).replace(" times in ", " of ")
+        return f"{name}s{allowed}: on average {of} that are shown hold the true number"
+    return f"Each {name}{allowed} holds the true number {times_in_words(level)}"
 
 
 def clear_in_words(answer: Answer) -> str:
-    """What makes a change clear, and over how much that was asked together.
+    """What makes a change clear, and over how much that was asked together, without a full stop.
 
     Args:
         answer: a change.
@@ -354,7 +365,7 @@ _FAMILY: Final[dict[Measure, str]] = {
 
 
 def clear_among(family: str, metrics: int, what: str = "change") -> str:
-    """The same in general, such as "a change is clear beyond noise and sampling, over 4 values".
+    """The same in general, such as "a change is clear if noise and sampling hardly explain it".
 
     Args:
         family: what was asked of each metric.
@@ -362,7 +373,10 @@ def clear_among(family: str, metrics: int, what: str = "change") -> str:
         what: is clear.
     """
     together = f" of {metrics:,} metrics together" if metrics > 1 else ""
-    return f"a {what} is clear beyond noise and sampling, over {family}{together}"
+    return (
+        f"a {what} is clear if noise and sampling hardly explain it, with {family}{together} "
+        "looked at"
+    )
 
 
 def _sources(answer: Answer) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from deniable_aggregator.telling.cautions import (
     cautions,
     days_in_words,
+    intervals_in_words,
     mechanisms_in_words,
     title,
 )
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.dates import DayRange
     from deniable_aggregator.answers.limits import Limits
     from deniable_aggregator.answers.measured import Measured
-    from deniable_aggregator.answers.words import IntervalKind, PeriodLength
+    from deniable_aggregator.answers.words import PeriodLength
 
 MOST_ROWS: Final = 25
 MOST_LINES: Final = 8
@@ -52,11 +53,6 @@ MOST_LINES: Final = 8
 LEVEL: Final = 0.95
 """Of the intervals in the table of estimates."""
 
-_COVER: Final[Mapping[IntervalKind, str]] = {
-    "one": "each by itself holds the true number that often",
-    "all": "all together",
-    "picked": "after picking the largest",
-}
 _WORST_FIRST: Final = ("suspicious", "uneven", "surge", "unknown", "ok")
 
 
@@ -102,8 +98,7 @@ def figure_of(
     if answer.question.name != "series":
         panels += parts_panel(answer, most)
     if head.interval is not None:
-        cover = _COVER[head.interval.kind or "one"]
-        notes.insert(0, f"{head.level:.0%} intervals, {cover}")
+        notes.insert(0, intervals_in_words(head.level, head.interval.kind))
     of_health = f"Whether reports of {head.metric} look like those of devices"
     return Figure(
         title=of_health if head.kind == "health" else title(answer),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Final
 
@@ -111,3 +112,14 @@ def shown_part(interval: Interval, unit: Unit) -> Interval:
         core_low=inside(interval.core_low),
         core_high=inside(interval.core_high),
     )
+
+
+def times_in_words(probability: float) -> str:
+    """A probability as a number of times, such as "19 times in 20" for 0.95.
+
+    Args:
+        probability: in [0, 1].
+    """
+    part = Fraction(probability).limit_denominator(1_000)
+    times = "time" if part.numerator == 1 else "times"
+    return f"{part.numerator:,} {times} in {part.denominator:,}"

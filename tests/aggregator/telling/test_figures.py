@@ -161,7 +161,7 @@ def test_the_level_is_that_of_the_intervals():
     wide = answer_of(*shares().numbers, interval=replace(HEAD.interval, level=0.8, kind="all"))
     figure = figure_of(wide)
     assert figure.level == 0.8
-    assert figure.notes[0] == "80% intervals, all together"
+    assert figure.notes[0] == "80% intervals: 4 times in 5 all of them hold the true number"
 
 
 @pytest.mark.service

@@ -292,8 +292,8 @@ def test_a_sentence_begins_with_warnings_and_ends_with_what_it_is_based_on() -> 
     )
     assert cautions(answer) == ["Reports are forged."]
     assert sentence(answer).endswith(
-        "Based on 200,024 reports from 2026-01-01 to 2026-01-31; 95% intervals for noise only, "
-        "each by itself."
+        "Based on 200,024 reports from 2026-01-01 to 2026-01-31. "
+        "Each 95% interval (for noise only) holds the true number 19 times in 20."
     )
 
 

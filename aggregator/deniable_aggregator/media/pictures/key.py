@@ -18,6 +18,7 @@ from deniable_aggregator.telling.figure import (
     Panel,
 )
 from deniable_aggregator.telling.figure_words import MARKS, UNTOLD, VERDICTS
+from deniable_aggregator.telling.interval import times_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,9 +41,9 @@ def key_of(figure: Figure) -> list[Sample]:
     key: list[Sample] = []
     marked = [each for panel in figure.panels for each in _intervals(panel)]
     if any(interval.told for interval, _ in marked):
-        what = "clear change: " if any(unit in CHANGES for _, unit in marked) else ""
-        level = f"{figure.level:.0%} interval"
-        key.append((_band, f"{what}dot: estimate; inner part: even odds; whole: {level}"))
+        what = "clear change; " if any(unit in CHANGES for _, unit in marked) else ""
+        held = f"inner part holds the true number 1 time in 2, the whole {_often(figure.level)}"
+        key.append((_band, f"{what}dot: best estimate; {held}"))
     for unit in dict.fromkeys(unit for interval, unit in marked if not interval.told):
         if unit == "share":
             key.append((_whisker, f"{UNTOLD[unit]}: upper end only"))
@@ -73,6 +74,10 @@ def key_of(figure: Figure) -> list[Sample]:
     }
     key += [(_verdict(each), words) for each, words in VERDICTS.items() if each in verdicts]
     return [*key, *((_mark(mark), words) for mark, words in MARKS.items() if mark in marks)]
+
+
+def _often(level: float) -> str:
+    return times_in_words(level).replace(" times", "")
 
 
 _SAMPLE_HEIGHT: Final = 18

@@ -15,7 +15,7 @@ from deniable_aggregator.telling.interval import interval_of
 
 FOLDER = Path(__file__).parents[4] / "docs" / "analysis"
 LEVEL = 0.95
-EACH = "95% intervals, each by itself holds the true number that often"
+EACH = "Each 95% interval holds the true number 19 times in 20"
 
 
 def interval(estimate, half, told=True):
