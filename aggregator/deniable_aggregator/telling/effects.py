@@ -104,7 +104,7 @@ def effects_sentence(answer: Answer) -> str:
     Args:
         answer: a change; the sentence is empty where it was not split.
     """
-    parts = [(all_, answers) for all_, mix, answers in _parts(answer) if answers is not None]
+    parts = [(every, mix, within) for every, mix, within in _parts(answer) if within is not None]
     if not parts:
         return ""
     if len(parts) < LEAST_PARTS:
@@ -118,7 +118,7 @@ def effects_sentence(answer: Answer) -> str:
     same_way = [each for each in parts if (each[0].estimate or 0.0) * total > 0]
     if not whole.told or not same_way:
         return "What it comes from cannot be told, as no change is clear."
-    most, within = max(same_way, key=lambda each: abs(each[0].estimate or 0.0))
+    most, mix, within = max(same_way, key=lambda each: abs(each[0].estimate or 0.0))
     if not most.told:
         return "From which part it comes cannot be told."
     name = visible(most.within or "")
@@ -134,8 +134,7 @@ def effects_sentence(answer: Answer) -> str:
     if share > of:
         size = f"{sizes[0]}{words}, against {sizes[1]} in all,"
     return as_sentence(
-        f"Of the change of {_subject(whole)}, {size} {comes} from {name}, {_reports(most)}; "
-        f"{_within(within)}"
+        f"Of the change of {_subject(whole)}, {size} {comes} from {name}{_how(most, mix, within)}"
     )
 
 
@@ -144,20 +143,26 @@ def _subject(number: Measured) -> str:
     return "the mean" if number.value is None else named(number)
 
 
-def _reports(together: Measured) -> str:
-    """How its part of all reports moved."""
+def _how(together: Measured, mix: Measured | None, answers: Measured | None) -> str:
+    """How its part of all reports moved and what changed within it, or that neither is clear."""
     before, after = together.before or 0.0, together.after or 0.0
     if not before or not after:
-        return "which brought no reports " + ("after" if before else "before")
+        brought = "which brought no reports " + ("after" if before else "before")
+        return f", {brought}; {_within(answers)}"
     if abs(after - before) < _MOVED:
-        return "whose share of reports stayed"
-    moved = "rose" if after > before else "fell"
-    return f"whose share of reports {moved} from {_percent(before)} to {_percent(after)}"
+        return f", whose share of reports stayed; {_within(answers)}"
+    moved = f"{'rose' if after > before else 'fell'} from {_percent(before)} to {_percent(after)}"
+    if not (mix is not None and mix.told) and not (answers is not None and answers.told):
+        return (
+            f"; whether as its share of reports {moved}, or from other answers within it, "
+            "cannot be told"
+        )
+    return f", whose share of reports {moved}; {_within(answers)}"
 
 
-def _within(answers: Measured) -> str:
+def _within(answers: Measured | None) -> str:
     """What changed within a part."""
-    if answers.before is None or answers.after is None or not answers.part:
+    if answers is None or answers.before is None or answers.after is None or not answers.part:
         return "what it held is not known of both periods"
     low, high = (end / answers.part for end in answers.ends)
     words = (points_in_words if answers.unit == "points" else difference_in_words)(low, high)
