@@ -187,7 +187,7 @@ def test_nothing_is_taken_before_the_disk_is_so_full_that_nothing_can_be_forward
     monkeypatch.setattr(file.shutil, "disk_usage", lambda _: SimpleNamespace(free=left[0]))
     made.look()
     assert 0.4 < made.rounds.used_share < 0.6  # 1 MiB of it, and there is 1 MiB more
-    left[0] = RESERVE_BYTES - 1
+    left[0] = RESERVE_BYTES - (1 << 20)
     made.look()
     assert made.rounds.used_share > 1
 

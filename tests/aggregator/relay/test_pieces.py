@@ -24,9 +24,13 @@ class DiedError(Exception):
 @pytest.fixture
 def small_pieces(monkeypatch):
     """Pieces of a few rows, so that few envelopes take many."""
-    for module in (closing, envelopes):
-        monkeypatch.setattr(module, "MOST_ROWS", 7)
-    monkeypatch.setattr(closing, "MOST_TAGS", 7)
+    for module, name in (
+        (envelopes, "READ_ROWS"),
+        (envelopes, "MAX_ENVELOPES"),
+        (closing, "SWEPT_ROWS"),
+        (closing, "SWEPT_TAGS"),
+    ):
+        monkeypatch.setattr(module, name, 7)
 
 
 def test_a_close_writes_the_same_few_rows_however_many_wait(relay):

@@ -11,7 +11,6 @@ import secrets
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.doors.relay.envelopes import (
-    MOST_ROWS,
     PUT_OFF,
     TOO_FEW,
     Closing,
@@ -19,7 +18,7 @@ from deniable_aggregator.doors.relay.envelopes import (
     let_go,
     read_totals,
 )
-from deniable_aggregator.doors.relay.file import Row, read_calendar
+from deniable_aggregator.doors.relay.file import read_calendar
 
 if TYPE_CHECKING:
     import sqlite3
@@ -37,8 +36,25 @@ MOST_DAYS_BACK: Final = 7
 """A clock that goes back by more was wrong before: the calendar follows it back. One that goes back
 around midnight by less must not close twice."""
 
-MOST_TAGS: Final = 10_000
+SWEPT_ROWS: Final = 250
+"""So many envelopes are swept in one transaction, for which new ones wait: two milliseconds of a
+processor. Fewer would save no more than the fixed cost of a commit."""
+
+SWEPT_TAGS: Final = 2_000
 """So many tags of envelopes that are gone are looked at in one transaction."""
+
+_LAST: Final = "SELECT max(tag) FROM (SELECT tag FROM %s WHERE tag > ? ORDER BY tag LIMIT ?)"
+_OVERDUE: Final = (
+    "tag > :after AND tag <= :last AND period >= :since "
+    "AND offered + :period - period >= :most_missed"
+)
+_COUNT_OVERDUE: Final = "SELECT count(*), total(offered > 0) FROM envelope WHERE "
+_REWRITE: Final = (
+    "INSERT INTO swept SELECT * FROM envelope WHERE tag > :after AND tag <= :last",
+    "DELETE FROM envelope WHERE tag > :after AND tag <= :last",
+    "INSERT INTO envelope SELECT * FROM swept ORDER BY tag",
+    "DELETE FROM swept",
+)
 
 
 def close_period(store: EnvelopeStore, day: int, *, least: int) -> Closing | None:
@@ -111,39 +127,29 @@ def sweep(store: EnvelopeStore, day: int, *, most_missed: int) -> int:
 def _sweep_rows(
     connection: sqlite3.Connection, after: bytes, day: int, most_missed: int
 ) -> tuple[bytes | None, int]:
-    """Sweeps the next `MOST_ROWS` envelopes.
+    """Sweeps the next `SWEPT_ROWS` envelopes.
 
     Returns:
         The last of their tags, None if there were none; and how many were dropped.
     """
-    now = read_calendar(connection)
-    found = connection.execute(
-        "SELECT tag, period, offered, body FROM envelope WHERE tag > ? ORDER BY tag LIMIT ?",
-        (after, MOST_ROWS),
-    )
-    rows = list(map(Row._make, found))
-    if not rows:
+    (last,) = connection.execute(_LAST % "envelope", (after, SWEPT_ROWS)).fetchone()
+    if last is None:
         return None, 0
-    kept: list[Row] = []
-    overdue: list[Row] = []
-    for row in rows:
-        has_missed = row.offered + now.period - row.period
-        is_overdue = row.period >= now.since and has_missed >= most_missed
-        (overdue if is_overdue else kept).append(row)
-    last = rows[-1].tag
-    connection.execute("DELETE FROM envelope WHERE tag BETWEEN ? AND ?", (rows[0].tag, last))
-    connection.executemany(
-        "INSERT INTO envelope (tag, period, offered, body) VALUES (?, ?, ?, ?)", kept
-    )
+    now = read_calendar(connection)
+    swept = {**now._asdict(), "after": after, "last": last, "most_missed": most_missed, "day": day}
+    overdue, found = connection.execute(_COUNT_OVERDUE + _OVERDUE, swept).fetchone()
     if overdue:
-        put_off = sum(row.offered > 0 for row in overdue)
-        let_go(connection, [row.tag for row in overdue], day)
-        count(connection, (TOO_FEW, len(overdue) - put_off), (PUT_OFF, put_off))
+        put_off = int(found)
+        let_go(connection, _OVERDUE, swept)
+        count(connection, (TOO_FEW, overdue - put_off), (PUT_OFF, put_off))
         connection.execute("UPDATE calendar SET offered = offered - ?", (put_off,))
         connection.execute(
-            "UPDATE closing SET dropped = dropped + ? WHERE day = ?", (len(overdue), now.day)
+            "UPDATE closing SET dropped = dropped + ? WHERE day = ?", (overdue, now.day)
         )
-    return last, len(overdue)
+    # In statements of all rows: after each statement this thread may wait for one that runs Python.
+    for statement in _REWRITE:
+        connection.execute(statement, swept)
+    return last, overdue
 
 
 def _forget_tags(store: EnvelopeStore, before: int) -> None:
@@ -151,10 +157,7 @@ def _forget_tags(store: EnvelopeStore, before: int) -> None:
     after: bytes | None = b""
     while after is not None:
         with store.transaction() as connection:
-            (last,) = connection.execute(
-                "SELECT max(tag) FROM (SELECT tag FROM gone WHERE tag > ? ORDER BY tag LIMIT ?)",
-                (after, MOST_TAGS),
-            ).fetchone()
+            (last,) = connection.execute(_LAST % "gone", (after, SWEPT_TAGS)).fetchone()
             connection.execute(
                 "DELETE FROM gone WHERE tag > ? AND tag <= ? AND day < ?", (after, last, before)
             )

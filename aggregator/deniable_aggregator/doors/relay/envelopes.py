@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from deniable_aggregator.doors.relay.file import RelayFile, Row, read_calendar
 from deniable_aggregator.keeping.store import StoreRefusedError
+from deniable_shared.sealing import MAX_ENVELOPES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from deniable_shared.sealing import Answer
 
-MOST_ROWS: Final = 1_000
-"""So many envelopes are read or written at a time, for which new ones wait."""
+READ_ROWS: Final = 100
+"""So many envelopes are read at a time, for which new ones wait."""
 
 _ADD: Final = (
     "INSERT OR IGNORE INTO envelope (tag, period, offered, body) "
@@ -28,10 +29,13 @@ _COUNT: Final = (
     "INSERT INTO total (name, number) VALUES (?, ?) "
     "ON CONFLICT DO UPDATE SET number = number + excluded.number"
 )
-_LET_GO: Final = "INSERT OR IGNORE INTO gone (tag, day) VALUES (?, ?)"
 _OLDEST: Final = (
     "SELECT day, batch, size, since, until FROM closing WHERE remaining > 0 ORDER BY day LIMIT 1"
 )
+_PUT_OFF: Final = (
+    "UPDATE envelope SET period = (SELECT period FROM calendar), offered = ? WHERE tag = ?"
+)
+_PART: Final = "tag BETWEEN :first AND :last AND period BETWEEN :since AND :until"
 _NEXT: Final = "SELECT tag, period, offered, body FROM envelope WHERE tag > ? ORDER BY tag LIMIT ?"
 
 ACCEPTED: Final = "accepted"
@@ -64,6 +68,7 @@ class HeldPart(NamedTuple):
     Attributes:
         day: of the close.
         batch: its id.
+        periods: the first and the last of those whose envelopes it has.
         size: how many envelopes the batch had at its close.
         tags: of the envelopes.
         envelopes: themselves.
@@ -73,6 +78,7 @@ class HeldPart(NamedTuple):
 
     day: int
     batch: bytes
+    periods: tuple[int, int]
     size: int
     tags: tuple[bytes, ...]
     envelopes: tuple[bytes, ...]
@@ -139,7 +145,7 @@ class EnvelopeStore(RelayFile):
         # The place in the batch spares a search through those that have come since.
         if self._place[0] != batch:
             self._place = batch, b""
-        rows = list(islice(self._rows_of(since, until), MOST_ROWS))
+        rows = list(islice(self._rows_of(since, until), MAX_ENVELOPES))
         if not rows:
             with self.transaction() as connection:
                 _count_lost(connection, day)
@@ -153,6 +159,7 @@ class EnvelopeStore(RelayFile):
         return HeldPart(
             day,
             batch,
+            (since, until),
             size,
             tags=tuple(row.tag for row in kept),
             envelopes=tuple(row.body for row in kept),
@@ -165,7 +172,7 @@ class EnvelopeStore(RelayFile):
         _, after = self._place
         while True:
             with self.alone() as connection:
-                found = list(map(Row._make, connection.execute(_NEXT, (after, MOST_ROWS))))
+                found = list(map(Row._make, connection.execute(_NEXT, (after, READ_ROWS))))
             if not found:
                 return
             yield from (row for row in found if since <= row.period <= until)
@@ -183,14 +190,15 @@ class EnvelopeStore(RelayFile):
         """
         missed = {part.tags[index]: part.missed[index] + 1 for index in answer.again}
         waiting = [(number, tag) for tag, number in missed.items() if number < most_missed]
-        done = set(part.tags).difference(tag for _, tag in waiting)
         dropped = len(missed) - len(waiting)
         with self.transaction() as connection:
-            let_go(connection, sorted(done), day)
-            connection.executemany(
-                "UPDATE envelope SET period = (SELECT period FROM calendar), offered = ? "
-                "WHERE tag = ?",
-                waiting,
+            connection.executemany(_PUT_OFF, waiting)  # these are not of the part's periods now
+            first, last = part.tags[0], part.tags[-1]
+            since, until = part.periods
+            let_go(
+                connection,
+                _PART,
+                {"first": first, "last": last, "since": since, "until": until, "day": day},
             )
             connection.execute("UPDATE calendar SET offered = offered + ?", (len(waiting),))
             refused = ((_reason(code), number) for code, number in answer.dropped.items())
@@ -235,10 +243,19 @@ def look_into(path: Path) -> tuple[Totals, list[Closing]]:
         raise StoreRefusedError(f"{path}: cannot be read as the file of a relay: {error}") from None
 
 
-def let_go(connection: sqlite3.Connection, tags: Sequence[bytes], day: int) -> None:
-    """Deletes envelopes, whose tags are known for some time yet."""
-    connection.executemany("DELETE FROM envelope WHERE tag = ?", ((tag,) for tag in tags))
-    connection.executemany(_LET_GO, ((tag, day) for tag in tags))
+def let_go(connection: sqlite3.Connection, which: str, values: Mapping[str, bytes | int]) -> None:
+    """Deletes envelopes, whose tags are known for some time yet.
+
+    Args:
+        connection: in a transaction.
+        which: a condition of SQL.
+        values: its parameters, and the current day as `day`.
+    """
+    connection.execute(
+        f"INSERT OR IGNORE INTO gone (tag, day) SELECT tag, :day FROM envelope WHERE {which}",  # noqa: S608
+        values,
+    )
+    connection.execute(f"DELETE FROM envelope WHERE {which}", values)  # noqa: S608
 
 
 def count(connection: sqlite3.Connection, *numbers: tuple[str, int]) -> None:

@@ -39,6 +39,9 @@ APPLICATION_ID: Final = 0x64_52_6C_79
 RESERVE_BYTES: Final = 64 << 20
 """Of the disk so much is left free: closing, forwarding and sweeping write before they free."""
 
+CHECKPOINT_PAGES: Final = 1_000
+"""SQLite copies its log into the file at 4 MiB, in a commit for which all others wait."""
+
 _TABLES: Final = f"""
 CREATE TABLE envelope (
     tag BLOB PRIMARY KEY, period INTEGER NOT NULL, offered INTEGER NOT NULL, body BLOB NOT NULL
@@ -55,6 +58,13 @@ CREATE TABLE calendar (
 ) WITHOUT ROWID;
 PRAGMA application_id = {APPLICATION_ID};
 """
+_SWEPT: Final = """
+PRAGMA temp_store = MEMORY;
+CREATE TEMPORARY TABLE swept (
+    tag BLOB PRIMARY KEY, period INTEGER NOT NULL, offered INTEGER NOT NULL, body BLOB NOT NULL
+) WITHOUT ROWID;
+"""
+"""Envelopes that are just written anew."""
 
 
 class Row(NamedTuple):
@@ -124,11 +134,13 @@ class RelayFile:
         set_pragmas(self._driver)
         # Not FAST: a page that becomes free has envelopes as they came.
         self._driver.execute("PRAGMA secure_delete = ON")
+        self._driver.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
         self._driver.execute("PRAGMA journal_mode = WAL")
         if not tables:
             self._driver.executescript(f"BEGIN IMMEDIATE; {_TABLES}")
             self._driver.execute("INSERT INTO calendar VALUES (?, 0, 0, 0)", (day,))
             self._driver.execute("COMMIT")
+        self._driver.executescript(_SWEPT)
         self._driver.executescript("BEGIN IMMEDIATE; COMMIT")  # makes the log
         self._files.remember_identity()
 
