@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.administration import SavedList, SavedLists
 
 
-MOST_SHOWN = 1_000
+MOST_SHOWN = 200
 """Values of a list on its page; its file has all."""
 
 

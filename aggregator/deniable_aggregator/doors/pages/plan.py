@@ -313,7 +313,7 @@ def _answers(found: Plan, asked: AskedMetric) -> Iterator[PlanAnswer]:
     yield PlanAnswer(
         "What one report gives away",
         f"{most_certain(epsilon)} sure, at most",
-        f"of whoever thought two values equally likely: 50 to 50 before. Epsilon {epsilon:g}.",
+        f"is how sure of a value it makes whoever was 50% sure before. Epsilon {epsilon:g}.",
     )
 
 
@@ -336,7 +336,6 @@ def _of_mean(found: Plan) -> Iterator[PlanAnswer]:
 def _of_shares(found: Plan, asked: AskedMetric) -> Iterator[PlanAnswer]:
     assert asked.share is not None
     percent = f"{PERCENT * asked.share:g}%"
-    several = found.values_asked > 1
     alone, of_all = found.devices_for_share, found.devices_for_share_of_all
     if alone is None or of_all is None:
         needed, says = "never enough", "The sketch has too few rows: expect more devices."
@@ -348,38 +347,42 @@ def _of_shares(found: Plan, asked: AskedMetric) -> Iterator[PlanAnswer]:
         )
     else:
         needed = f"about {rounded(alone)}"
-        says = f"to tell a value of {percent} from zero, in eight of ten cases"
-        says += (
-            f", if it is asked for by itself; {rounded(of_all)} if {found.values_asked:,} are "
-            "asked for at once and the others share the rest by 1/rank."
-            if several
-            else "."
-        )
+        says = f"to see a value that {percent} of them have, in eight of ten cases."
+        if of_all != alone:
+            says += (
+                f" For {found.values_asked:,} values at once {rounded(of_all)}, if the second most "
+                "common of the others is half as common as the first, the third a third, and so on."
+            )
     yield PlanAnswer("How many devices it takes", needed, says)
     seen = found.detectable_share
-    of = found.detectable_share_of_all
     yield PlanAnswer(
         f"What {found.devices:,} devices show",
-        "nothing at all" if seen is None else f"from {seen:.2%} on",
+        "nothing at all" if seen is None else f"values of {seen:.2%} or more",
         "Not even a value that all of them have would be told from zero."
         if seen is None
-        else "a value asked for by itself is told from zero"
-        + (
-            f"; {'no value' if of is None else f'from {of:.2%} on'} if {found.values_asked:,} are "
-            "asked for at once."
-            if several
-            else "."
-        ),
+        else _least_of_several(found, seen),
     )
     # A flag has no value that nobody holds: half of the devices is its worst place.
     width, *_ = (each for at, each in found.half_widths.items())
+    if width >= 1:
+        return  # nothing is seen
     yield PlanAnswer(
         f"How exact shares are with {found.devices:,} devices",
         f"± {PERCENT * width:.2f} points",
-        f"for {HARDLY_ANYBODY}; "
+        f"for {HARDLY_ANYBODY}, "
         f"± {PERCENT * max(found.half_widths.values()):.2f} for a value of 10%. "
         "19 of 20 such ranges hold the true share.",
     )
+
+
+def _least_of_several(found: Plan, alone: float) -> str:
+    """What becomes of rarer values, and how that is if several are asked for at once."""
+    rarer = "Rarer ones can't be told from zero."
+    of_all = found.detectable_share_of_all
+    if found.values_asked == 1 or of_all == alone:
+        return rarer
+    least = "none" if of_all is None else f"those of {of_all:.2%} or more"
+    return f"{rarer} Of {found.values_asked:,} asked for at once {least} can."
 
 
 def add_plan(routes: Blueprint) -> None:

@@ -55,7 +55,9 @@ def test_the_table_to_copy_is_a_metric_of_a_registry(given):
 def test_how_many_devices_it_takes_is_said_first():
     first, *_ = viewed({}).answers
     assert first.headline == "about 176,000"
-    assert "176,000 if 10 are asked for at once" in first.says
+    assert first.says == "to see a value that 1% of them have, in eight of ten cases."
+    many, *_ = viewed({"type": "string", "candidates": "300"}).answers
+    assert "For 300 values at once" in many.says
 
 
 def test_what_cannot_work_is_refused_with_the_nearest_that_can():
