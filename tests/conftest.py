@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from functools import cache
@@ -54,6 +55,14 @@ sys.addaudithook(_refuse_processes)
 def pytest_configure(config: pytest.Config) -> None:
     """Has audits watched, if this is the run that records what they read."""
     audits.watch(config)
+    gc.disable()  # while tests are collected, of which nothing is garbage
+
+
+def pytest_collection_finish() -> None:
+    """Has garbage looked for less often, and never among modules and tests, which stay."""
+    gc.freeze()
+    gc.set_threshold(10_000)
+    gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)
