@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import itertools
+import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -8,8 +10,7 @@ import pytest
 from tests.aggregator import sorters
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Sequence
 
     from tests.aggregator.service import Service
 
@@ -51,11 +52,28 @@ def target(fresh_target: Callable[[], str | Path]) -> str | Path:
     return fresh_target()
 
 
-@pytest.fixture
-def service(target: str | Path) -> Iterator[Service]:
-    """A service with the three metrics of `service.REGISTRY`."""
+@pytest.fixture(scope="session")
+def registered(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Sequence[str]]:
+    """A file with the three metrics of `service.REGISTRY`, of which tests have copies; its keys."""
     from tests.aggregator.service import serving  # it brings the whole server
 
-    with serving(target) as running:
+    path = tmp_path_factory.mktemp("registered") / "store.db"
+    with serving(path) as running:
         assert running.register().status_code == 200
-        yield running
+    return path, running.tokens
+
+
+@pytest.fixture
+def service(target: str | Path, request: pytest.FixtureRequest) -> Iterator[Service]:
+    """A service with the three metrics of `service.REGISTRY`."""
+    from tests.aggregator.service import serving
+
+    if isinstance(target, Path):
+        file, tokens = request.getfixturevalue("registered")
+        shutil.copyfile(file, target)
+        with serving(target, tokens) as running:
+            yield running
+    else:
+        with serving(target) as running:
+            assert running.register().status_code == 200
+            yield running

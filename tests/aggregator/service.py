@@ -5,9 +5,11 @@ from __future__ import annotations
 import secrets
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from flask import request
+from werkzeug.routing import Rule
 
 from deniable_aggregator import Settings, Store, create_app
 from deniable_aggregator.answers.words import SCOPES
@@ -19,7 +21,7 @@ from deniable_shared import registry, wire
 from deniable_shared.periods import SECONDS_PER_EPOCH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from werkzeug.test import TestResponse
@@ -75,17 +77,35 @@ class Clock:
         return (self.epoch + 0.5) * SECONDS_PER_EPOCH
 
 
+def _compile_builders_late() -> None:
+    """Has what builds URLs of a route compiled when it is first used: half of making an app."""
+    compile_builder = Rule._compile_builder
+
+    def late(rule: Rule, append_unknown: bool = True) -> Callable[..., tuple[str, str]]:
+        builder = cache(lambda: compile_builder(rule, append_unknown))
+        return lambda *arguments, **options: builder()(*arguments, **options)
+
+    Rule._compile_builder = late
+
+
+_compile_builders_late()
+
 UNCOUNTED = ("/v1/reports", "/v1/status", "/healthz", "/readyz")
 
 
 @dataclass
 class Service:
-    """A running application over one store, and keys to all of it."""
+    """A running application over one store, and keys to all of it.
+
+    Attributes:
+        tokens: of the keys by scope, in the order of `SCOPES`; made if there are none.
+    """
 
     target: str | Path
     settings: Settings
     clock: Any = field(default_factory=Clock)
     passing: Callable[[], float] | None = None
+    tokens: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         self.store = Store(self.target)
@@ -99,7 +119,8 @@ class Service:
         self.app.before_request(self._count_first)
         self.http = self.app.test_client()
         self.running = self.app.extensions[EXTENSION]
-        self.write, self.batch, self.relay, self.read, self.admin = map(self.key, SCOPES)
+        self.tokens = self.tokens or [*map(self.key, SCOPES)]
+        self.write, self.batch, self.relay, self.read, self.admin = self.tokens
 
     def _count_first(self) -> None:
         """Before a question all that waits is counted, as a server does by itself."""
@@ -158,11 +179,17 @@ class Service:
 
 
 @contextmanager
-def serving(target: str | Path, **settings: Any) -> Iterator[Service]:
-    """A service without metrics, which starts no process that writes the table of estimates."""
+def serving(target: str | Path, tokens: Sequence[str] = (), **settings: Any) -> Iterator[Service]:
+    """A service that starts no process which writes the table of estimates.
+
+    Args:
+        target: a store; a new one has no metrics.
+        tokens: of its keys by scope, if it has some.
+        settings: other than those of tests.
+    """
     defaults = {"fold_seconds": NEVER_SECONDS, "estimate_periods": "", "batch_reports": 1}
     clock = settings.pop("clock", None) or Clock()
-    service = Service(target, Settings(**{**defaults, **settings}), clock)
+    service = Service(target, Settings(**{**defaults, **settings}), clock, tokens=tokens)
     try:
         yield service
     finally:
