@@ -47,6 +47,7 @@ def printed(capsys, monkeypatch):
     return call
 
 
+@pytest.mark.audit
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.stem)
 def test_what_a_document_shows_is_what_its_commands_print(document, printed, tmp_path, monkeypatch):
     """A block of text shows lines that the commands before it have printed, one after another.

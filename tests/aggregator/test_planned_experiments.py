@@ -54,6 +54,7 @@ def told(result):
     return any(each.told for each in result.numbers() if each.measure == "difference in share")
 
 
+@pytest.mark.audit
 @pytest.mark.statistics
 @pytest.mark.parametrize(
     ("found", "devices"),

@@ -10,6 +10,8 @@ import pytest
 from deniable_aggregator.counting.account import account_of
 from deniable_shared import registry
 
+pytestmark = pytest.mark.audit
+
 HEAD = """
 registry = 1
 application = "tests"

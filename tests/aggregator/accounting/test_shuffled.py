@@ -9,6 +9,8 @@ import pytest
 
 from deniable_aggregator.counting.composition import compose, shuffled_losses
 
+pytestmark = pytest.mark.audit
+
 DELTA = 1e-6
 STEP = 1e-4
 """The known figures rounded losses up to a grid of this step: half of it too much for a report."""

@@ -13,6 +13,8 @@ from deniable_shared.letters.levels import LeftOutBits
 from deniable_shared.letters.phrase_file import Tables, phrase_file
 from tests.shared.letters.phrases_of import PLACES, model_of
 
+pytestmark = pytest.mark.audit
+
 WITHOUT_ROWS = PhraseModel(
     phrase_file(LeftOutBits(1, 1, 1), [b"ab", b"c"], Tables([2, 2, 2, 3], {}))
 )

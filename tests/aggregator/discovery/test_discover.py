@@ -5,6 +5,8 @@ import pytest
 from deniable_aggregator.answering.discovery.discover import discover
 from tests.aggregator.discovery.small import SALT, SmallCode, small_trie, supports
 
+pytestmark = pytest.mark.audit
+
 LEVELS = 4
 CODE = SmallCode(LEVELS)
 TRIE = small_trie(LEVELS, 4)

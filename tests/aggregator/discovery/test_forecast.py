@@ -14,6 +14,8 @@ from deniable_aggregator.counting.tallies import tally_for
 from deniable_shared import registry
 from deniable_shared.planning.discovery import example_of
 
+pytestmark = pytest.mark.audit
+
 REGISTRY = """\
 registry = 1
 application = "flightdeck"

@@ -18,7 +18,7 @@ from deniable_shared.letters import LetterCode, shipped_model
 from deniable_shared.mechanisms import Trie
 from deniable_shared.spec import Spec
 
-pytestmark = pytest.mark.statistics
+pytestmark = [pytest.mark.statistics, pytest.mark.audit]
 
 DEVICES = 200_000
 MOST_LOST, MOST_FALSE = 2, 3

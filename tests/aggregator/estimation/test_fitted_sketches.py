@@ -15,6 +15,8 @@ from deniable_aggregator.counting.statistics import sketch_fit
 from deniable_aggregator.counting.tallies import tally_for
 from deniable_shared.planning.candidates import collision_variance
 
+pytestmark = pytest.mark.audit
+
 ABSENT = [f"absent {index}" for index in range(300)]
 TOLERANCE = 0.14
 """Of mean squares over the stated ones. The errors of strings share rows, so 16 tallies of hundreds

@@ -11,6 +11,8 @@ from deniable_aggregator.counting.statistics.ranks import rank_ranges
 from tests.aggregator.answered import answer as answer_of
 from tests.aggregator.simulated import drawn, spec_of
 
+pytestmark = pytest.mark.audit
+
 REPEATS = 2_000
 CLOSE = 1_000 + np.arange(60)[::-1]
 """Devices that hold each value: all ranks are true, and nearly none can be told."""

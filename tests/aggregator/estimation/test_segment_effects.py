@@ -14,6 +14,8 @@ from deniable_shared.mechanisms import ORACLES
 from tests.aggregator.simulated import drawn
 from tests.privacy.test_segments import segmented
 
+pytestmark = pytest.mark.audit
+
 REPORTS, REPETITIONS = 8_000, 400
 BEFORE = np.array([0.30, 0.20, 0.10, 0.08, 0.22, 0.10])
 """Of a, b and c in segment x, then in y: in x half of all are a, in y a fifth."""

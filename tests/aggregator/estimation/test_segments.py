@@ -70,6 +70,7 @@ def covered(spec, margin, interval="one"):
     return np.array(hits), np.array(scores)
 
 
+@pytest.mark.audit
 @pytest.mark.statistics
 @pytest.mark.parametrize("margin", ["noise", "noise-and-sampling"])
 @pytest.mark.parametrize("name", ["grr", "oue"])
@@ -81,6 +82,7 @@ def test_intervals_within_a_segment_cover(name, margin):
     assert np.mean(np.square(scores)) == pytest.approx(1.0, abs=0.2)
 
 
+@pytest.mark.audit
 @pytest.mark.statistics
 def test_simultaneous_intervals_cover_all_at_once():
     hits, _ = covered(spec_of(), "noise", "all")
@@ -109,6 +111,7 @@ def test_sizes_are_those_of_the_segments():
     assert all(row.low < truth < row.high for row, truth in zip(found, (0.52, 0.48), strict=True))
 
 
+@pytest.mark.audit
 @pytest.mark.statistics
 @pytest.mark.parametrize("name", ["grr", "oue"])
 @pytest.mark.parametrize("margin", ["noise", "noise-and-sampling"])
@@ -174,6 +177,7 @@ def two_releases(generator):
     return tallies, inside / inside.sum()
 
 
+@pytest.mark.audit
 @pytest.mark.statistics
 def test_all_versions_that_have_a_segment_count_with_their_reports():
     """1,600 intervals: the standard error is .006. Either release alone is far from the truth."""

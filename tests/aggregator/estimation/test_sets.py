@@ -15,6 +15,8 @@ from deniable_shared.errors import ParameterError
 from tests.aggregator.estimation.sets import DAY, collected, counted, population, set_spec
 from tests.privacy.conformance import secret_of, seeded
 
+pytestmark = pytest.mark.audit
+
 RUNS = 160
 DEVICES = 2_000
 SPEC = set_spec()

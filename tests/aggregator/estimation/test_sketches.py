@@ -13,6 +13,8 @@ from deniable_aggregator.answers.questions import EstimateOptions
 from deniable_shared.errors import ParameterError
 from tests.privacy.specs import sketch, string
 
+pytestmark = pytest.mark.audit
+
 ABSENT = [f"absent {index}" for index in range(1_000)]
 
 

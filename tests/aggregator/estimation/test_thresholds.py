@@ -13,6 +13,8 @@ from deniable_aggregator.answering.estimation.thresholds import change_between, 
 from deniable_shared.mechanisms import SquareWave
 from tests.aggregator.estimation.test_distributions import answered, drawn, flips, shares, wave
 
+pytestmark = pytest.mark.audit
+
 BINS = 16
 TRUTH = shares(stats.beta(2, 4), BINS)
 

@@ -27,7 +27,7 @@ from deniable_aggregator.counting.tallies.string_places import HashedStrings, St
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import Wheel
 
-pytestmark = pytest.mark.statistics
+pytestmark = [pytest.mark.statistics, pytest.mark.audit]
 
 DEVICES, MOST, RUNS = 200_000, 3, 6
 FEWER = 50_000

@@ -14,6 +14,8 @@ from deniable_aggregator.counting.tallies import tally_for
 from tests.aggregator.sliced import slice_table
 from tests.one_metric import spec_of
 
+pytestmark = pytest.mark.audit
+
 REGISTRY = 'type = "category"\nvalues = ["{}"]\ncomplete = true\nepsilon = 1.0\n'
 SPECS = {
     values: spec_of(REGISTRY.format('", "'.join("abcd"[:values])) + 'mechanism = { name = "grr" }')

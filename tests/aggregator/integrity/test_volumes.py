@@ -15,6 +15,8 @@ from deniable_aggregator.answering.integrity.volumes import (
     surges,
 )
 
+pytestmark = pytest.mark.audit
+
 OLD, NEW = b"old", b"new"
 RHYTHM = np.array([1.0, 1.05, 1.0, 0.95, 1.1, 0.5, 0.4])
 SPREAD = 0.15

@@ -20,6 +20,8 @@ from tests.aggregator.publication.estimated import TallySource
 from tests.aggregator.simulated import drawn, spec_of
 from tests.repetitions import full_or_small
 
+pytestmark = pytest.mark.audit
+
 CLAIMED = 0.95
 NARROW = 0.4
 

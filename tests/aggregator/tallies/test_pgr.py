@@ -13,6 +13,8 @@ from deniable_aggregator.counting.tallies import fast_oracles, oracle_tally_for
 from deniable_shared.mechanisms import ProjectiveGeometryResponse
 from deniable_shared.mechanisms.oracles.pgr import points
 
+pytestmark = pytest.mark.audit
+
 SPACES = [
     *((2, t) for t in range(2, 11)),
     *((3, t) for t in range(2, 7)),

@@ -22,6 +22,8 @@ from tests.aggregator.served import numbers
 from tests.aggregator.simulated import spec_of
 from tests.privacy import specs
 
+pytestmark = pytest.mark.audit
+
 DEVICES, DAYS, REPETITIONS = 3_000, 3, 500
 SIZE = 4
 TRUTH = np.array([0.5, 0.3, 0.2, 0.0])

@@ -28,6 +28,8 @@ from tests.aggregator.simulated import spec_of as category
 from tests.aggregator.trends.test_change import gathered
 from tests.privacy import specs
 
+pytestmark = pytest.mark.audit
+
 SPEC = spec_of("sw", "4", 32)
 BINS = np.arange(32)
 DAYS = tuple(DayRange(date(2026, 1, day), date(2026, 1, day)) for day in (1, 2))

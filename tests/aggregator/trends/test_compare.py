@@ -20,6 +20,8 @@ from tests.aggregator.simulated import drawn
 from tests.privacy.test_segments import segmented
 from tests.repetitions import full_or_small
 
+pytestmark = pytest.mark.audit
+
 REPORTS, REPETITIONS = 12_000, full_or_small(2_000, 400)
 SIZES = np.array([0.62, 0.38])
 ALIKE = np.array([[0.5, 0.3, 0.2], [0.5, 0.3, 0.2]])

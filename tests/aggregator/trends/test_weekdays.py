@@ -20,6 +20,8 @@ from tests.aggregator.answered import DAYS
 from tests.aggregator.simulated import drawn, spec_of
 from tests.repetitions import full_or_small
 
+pytestmark = pytest.mark.audit
+
 MONDAY = date(2026, 1, 5)
 SPEC = spec_of("grr", 3, 3)
 WORK, REST = np.array([0.50, 0.30, 0.20]), np.array([0.47, 0.31, 0.22])

@@ -25,6 +25,8 @@ from deniable_shared.mechanisms import Sketch
 from deniable_shared.spec import Spec
 from tests.client.audit.registries import SMALL, audit, declared_of, registry_of
 
+pytestmark = pytest.mark.audit
+
 
 @pytest.fixture(autouse=True)
 def few_paths(monkeypatch):

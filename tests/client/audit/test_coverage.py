@@ -9,6 +9,8 @@ from deniable._audit.coverage import coverage
 from deniable._audit.method_text import how_it_was_found
 from tests.client.audit.registries import SMALL, declared_of, registry_of
 
+pytestmark = pytest.mark.audit
+
 EVIDENCE = " (evidence, no proof for the others)"
 SAID = {
     "grr": "proved for all values",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
 import shutil
 import subprocess
@@ -15,7 +17,7 @@ ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "docs" / "reviewer"
 NODE = shutil.which("node")
 
-pytestmark = pytest.mark.service
+pytestmark = [pytest.mark.service, pytest.mark.audit("docs/reviewer/check-certificate.mjs")]
 
 
 def shown(after):
@@ -25,18 +27,20 @@ def shown(after):
     return block
 
 
-@pytest.fixture
-def certificate(tmp_path, monkeypatch, capsys):
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
     """The certificate of the file that init writes, and what the audit printed."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
-    with pytest.raises(SystemExit):
-        main(["init", "--application", "flightdeck"])
-    capsys.readouterr()
-    with pytest.raises(SystemExit) as ended:
-        main(["audit", "metrics.toml", "--certificate", "certificate.json"])
+    folder, printed = tmp_path_factory.mktemp("certificate"), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(printed):
+        patch.chdir(folder)
+        patch.setenv("COLUMNS", "80")
+        with pytest.raises(SystemExit):
+            main(["init", "--application", "flightdeck"])
+        printed.truncate(printed.seek(0))
+        with pytest.raises(SystemExit) as ended:
+            main(["audit", "metrics.toml", "--certificate", "certificate.json"])
     assert ended.value.code == 0
-    return tmp_path / "certificate.json", capsys.readouterr().out
+    return folder / "certificate.json", printed.getvalue()
 
 
 def test_the_printed_example_is_what_the_command_prints(certificate):

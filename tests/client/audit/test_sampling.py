@@ -31,6 +31,8 @@ from tests.privacy.conformance import NOISE_FACTORS, seeded
 from tests.privacy.specs import boolean, category, histogram, sketch, string
 from tests.vectors.make import SPECS
 
+pytestmark = pytest.mark.audit
+
 REPORTS = 10_000
 TEN = "zero one two three four five six seven eight nine"
 

@@ -14,6 +14,8 @@ from deniable.randomizers.permanent import PermanentChoices, device_class
 from deniable_shared.device_classes import CLASSES
 from tests.client.audit.registries import SMALL
 
+pytestmark = pytest.mark.audit
+
 MEMOISED = [name for name, spec in SMALL.items() if spec.mechanism.epsilon_permanent is not None]
 
 
