@@ -61,6 +61,7 @@ def test_a_log_that_nobody_touched_is_whole(store):
     assert verdict.head == store.audit.last(1)[0].hash
 
 
+@pytest.mark.one_store
 def test_an_empty_log_is_whole(target):
     with contextlib.closing(Store(target)) as store:
         assert verify_chain(store.audit.entries()) == (0, GENESIS, None, None)
@@ -87,6 +88,7 @@ def test_a_changed_entry_is_found(store, change, sequence):
     assert "was changed" in verdict.broken.reason
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize("sequence", [1, 3, ENTRIES])
 def test_a_changed_hash_is_found(store, sequence):
     (other,) = rows(store, "SELECT hash FROM audit WHERE sequence = 2")
@@ -96,6 +98,7 @@ def test_a_changed_hash_is_found(store, sequence):
     assert verify_chain(store.audit.entries()).broken.sequence == sequence
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize("sequence", [1, 3])
 def test_a_removed_entry_is_found(store, sequence):
     execute(store, f"DELETE FROM audit WHERE sequence = {sequence}")
@@ -103,6 +106,7 @@ def test_a_removed_entry_is_found(store, sequence):
     assert (broken.sequence, "is missing" in broken.reason) == (sequence, True)
 
 
+@pytest.mark.one_store
 def test_a_removed_entry_is_found_even_where_the_others_were_numbered_anew(store):
     execute(store, "DELETE FROM audit WHERE sequence = 3")
     for sequence in (4, 5):
@@ -110,6 +114,7 @@ def test_a_removed_entry_is_found_even_where_the_others_were_numbered_anew(store
     assert verify_chain(store.audit.entries()).broken.sequence == 3
 
 
+@pytest.mark.one_store
 def test_entries_that_changed_places_are_found(store):
     for old, new in ((2, 99), (3, 2), (99, 3)):
         execute(store, f"UPDATE audit SET sequence = {new} WHERE sequence = {old}")
@@ -135,6 +140,7 @@ def test_no_entry_is_added_after_a_damaged_one(tmp_path):
         assert len(store.keys.all()) == 1
 
 
+@pytest.mark.one_store
 def test_a_log_that_was_cut_off_is_detected_by_a_kept_head(store):
     head = verify_chain(store.audit.entries()).head
     execute(store, f"DELETE FROM audit WHERE sequence > {ENTRIES - 2}")
@@ -144,6 +150,7 @@ def test_a_log_that_was_cut_off_is_detected_by_a_kept_head(store):
     assert verify_chain(store.audit.entries(), head).kept_head_at is None
 
 
+@pytest.mark.one_store
 def test_a_head_that_was_kept_is_found_in_a_log_that_has_grown(store):
     head = verify_chain(store.audit.entries()).head
     create_key(store, scope="write", application="a", label="", today=TODAY)
@@ -223,6 +230,7 @@ def test_publishing_a_remote_configuration_is_recorded(service):
     assert published[0][1]["sha256"] == hashlib.sha256(body).hexdigest()
 
 
+@pytest.mark.one_store
 def test_what_is_refused_is_not_recorded(service):
     before = list(service.store.audit.entries())
     service.http.post("/v1/metrics", data=b"nonsense", headers=bearer(service.admin))
@@ -231,6 +239,7 @@ def test_what_is_refused_is_not_recorded(service):
     assert list(service.store.audit.entries()) == before
 
 
+@pytest.mark.one_store
 def test_a_change_of_retention_is_recorded_once(target):
     with contextlib.closing(Store(target)) as store:
         for accept_days, retain_days in ((3, None), (3, None), (3, 90), (3, None)):
@@ -250,6 +259,7 @@ def test_a_change_of_retention_is_recorded_once(target):
         ]
 
 
+@pytest.mark.one_store
 def test_days_are_closed_whatever_somebody_put_into_the_log(target):
     with contextlib.closing(Store(target)) as store:
         clock = Clock()
@@ -291,6 +301,7 @@ def test_a_server_writes_down_which_keys_were_used(service):
     assert used[id_of(service.write)] is None
 
 
+@pytest.mark.one_store
 def test_who_acts_is_a_key_the_command_line_or_the_server(service):
     key_administrator(service.store).exclude(id_of(service.write))
     actors = {entry.actor for entry in service.store.audit.entries()}

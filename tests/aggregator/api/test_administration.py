@@ -73,6 +73,7 @@ def test_an_application_has_a_limited_number_of_versions_of_metrics(service, mon
     assert other.status_code == 200
 
 
+@pytest.mark.one_store
 def test_a_token_is_told_once(service):
     made = created(service)
     told = service.http.get("/v1/keys", headers=bearer(service.admin)).text
@@ -80,6 +81,7 @@ def test_a_token_is_told_once(service):
     assert service.store.keys.find(made["key"]["id"]).hash.hex() not in told
 
 
+@pytest.mark.one_store
 def test_a_key_is_rotated(service):
     old = created(service, label="phones")
     answer = post(
@@ -103,6 +105,7 @@ def test_a_rotation_needs_no_body(service):
     assert (rotated["old"]["expires"], rotated["key"]["expires"]) == (format_day(TODAY + 30), None)
 
 
+@pytest.mark.one_store
 def test_a_key_is_revoked(service):
     made = created(service)
     revoked = post(service, f"/{made['key']['id']}/revoke").get_json()["key"]
@@ -148,6 +151,7 @@ def test_an_excluded_keys_reports_are_left_out_of_answers_which_say_so(service):
     assert "excluded_reports" not in again
 
 
+@pytest.mark.one_store
 def test_where_all_reports_are_left_out_the_problem_says_so(service):
     made = created(service)
     service.send(upload(b"\x02" * 5, epoch=TODAY - 1), key=made["token"])
@@ -171,6 +175,7 @@ def test_only_administrators_look_after_keys(service, scope, action):
     assert {name: key for name, key in listed(service).items() if name in before} == before
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize("action", ["rotate", "revoke", "exclude", "include"])
 def test_another_applications_keys_are_not_there(service, action):
     mine = created(service)["key"]
@@ -182,6 +187,7 @@ def test_another_applications_keys_are_not_there(service, action):
     assert mine["id"] not in listed(service, stranger)
 
 
+@pytest.mark.one_store
 def test_an_administrator_makes_keys_for_their_application_only(service):
     stranger = service.key("admin", "another")
     answer = post(service, "", stranger, scope="write", application="flightdeck")
@@ -273,6 +279,7 @@ def test_only_the_four_acts_are_there(service):
     problem(answer, 405, "method_not_allowed")
 
 
+@pytest.mark.one_store
 def test_an_administrator_who_revokes_their_own_key_is_out(service):
     own = service.key("admin")
     assert post(service, f"/{own.split('_')[2]}/revoke", own).status_code == 200
@@ -281,6 +288,7 @@ def test_an_administrator_who_revokes_their_own_key_is_out(service):
     problem(post(service, "", own, scope="read"), 401, "unknown_key")
 
 
+@pytest.mark.one_store
 def test_reports_of_a_key_that_is_revoked_stay_counted(service):
     made = created(service)
     service.send(upload(b"\x01" * 3), key=made["token"])

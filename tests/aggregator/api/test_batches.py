@@ -241,6 +241,7 @@ def told_of_keys(target, few):
         return told
 
 
+@pytest.mark.one_store
 def test_how_many_of_the_few_reports_of_an_open_day_are_a_keys_is_told_by_nothing(fresh_target):
     """Neither by itself nor by what is left without the other key, in 15 answers and pages."""
     one, three, enough = (told_of_keys(fresh_target(), few) for few in (1, 3, BATCH))
@@ -251,6 +252,7 @@ def test_how_many_of_the_few_reports_of_an_open_day_are_a_keys_is_told_by_nothin
     assert one[OF_OTHER_KEYS] != enough[OF_OTHER_KEYS]
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize("left_out", [["large"], ["middle", "large"]])
 def test_health_without_keys_is_the_same_whatever_was_asked_before(fresh_target, left_out):
     """Without both of the large keys too few reports would be left, so all stay."""
@@ -276,6 +278,7 @@ def test_health_without_keys_is_the_same_whatever_was_asked_before(fresh_target,
     assert checked([["large"], ["middle", "large"], ["large"]]) == checked([])
 
 
+@pytest.mark.one_store
 def test_a_version_with_few_reports_on_an_open_day_is_not_shown_alone(target):
     with serving(target, batch_reports=BATCH, accept_days=3) as service:
         service.register()
@@ -292,6 +295,7 @@ def test_a_version_with_few_reports_on_an_open_day_is_not_shown_alone(target):
         problem(service.ask(path), 422, "estimate_refused")
 
 
+@pytest.mark.one_store
 def test_a_read_key_is_not_told_what_waits(batched):
     batched.send(upload(b"\x00"))
     assert batched.ask("/v1/status").status_code == 403

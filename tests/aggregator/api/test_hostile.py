@@ -92,16 +92,17 @@ def test_a_description_may_hold_any_sign_that_can_be_seen_and_no_other(service):
         assert [each.startswith("metrics.toml: metrics.theme.description") for each in found]
 
 
-@pytest.mark.parametrize("key_id", ["%00", "a%00", "%EF%BF%BF", "'--", "%25", "x" * 5_000])
-def test_what_cannot_be_the_id_of_a_key_is_no_such_key(service, key_id):
-    answer = service.http.post(f"/v1/keys/{key_id}/revoke", headers=bearer(service.admin))
-    assert answer.get_json()["code"] == "no_such_key"
+def test_what_cannot_be_the_id_of_a_key_is_no_such_key(service):
+    for key_id in ("%00", "a%00", "%EF%BF%BF", "'--", "%25", "x" * 5_000):
+        answer = service.http.post(f"/v1/keys/{key_id}/revoke", headers=bearer(service.admin))
+        assert answer.get_json()["code"] == "no_such_key", key_id
 
 
 def made_up(number):
     return f"deniable_write_{number:012x}_{'A' * 43}"
 
 
+@pytest.mark.one_store
 def test_a_flood_of_made_up_tokens_is_refused_without_asking_the_store(target):
     store = Store(target)
     verifier = KeyVerifier(store, monotonic=lambda: 0.0)
@@ -115,6 +116,7 @@ def test_a_flood_of_made_up_tokens_is_refused_without_asking_the_store(target):
         verifier.verify(token)
 
 
+@pytest.mark.one_store
 def test_a_flood_of_a_known_keys_id_or_of_ended_tokens_is_refused_without_asking_the_store(target):
     store = Store(target)
     verifier = KeyVerifier(store, monotonic=lambda: 0.0)
@@ -127,6 +129,7 @@ def test_a_flood_of_a_known_keys_id_or_of_ended_tokens_is_refused_without_asking
     assert verifier.verify(made_up(int(key_id, 16))) is None
 
 
+@pytest.mark.one_store
 def test_a_new_key_is_known_soon_also_during_a_flood(target):
     store = Store(target)
     now = [0.0]
@@ -142,6 +145,7 @@ def test_a_new_key_is_known_soon_also_during_a_flood(target):
     store.close()
 
 
+@pytest.mark.one_store
 def test_keys_and_metrics_are_found_while_analysts_read_as_much_as_they_may(target):
     """Ingest asks for them, and must not wait for answers that read gigabytes."""
     store = Store(target)
@@ -156,6 +160,7 @@ def test_keys_and_metrics_are_found_while_analysts_read_as_much_as_they_may(targ
     store.close()
 
 
+@pytest.mark.one_store
 def test_what_a_server_knows_of_metrics_is_not_read_again(target):
     """Thousands of metrics of one application would make every question of others wait."""
     store = Store(target)
@@ -172,6 +177,7 @@ def test_what_a_server_knows_of_metrics_is_not_read_again(target):
     store.close()
 
 
+@pytest.mark.one_store
 def test_readiness_tells_nobody_where_the_store_is(service):
     execute(service.store, "UPDATE alembic_version SET version_num = '9999'")
     said = service.http.get("/readyz").get_data(as_text=True)
@@ -179,6 +185,7 @@ def test_readiness_tells_nobody_where_the_store_is(service):
     assert not any(part in said for part in (service.store.name, "127.0.0.1", "@", ".db"))
 
 
+@pytest.mark.one_store
 def test_what_there_is_no_memory_for_at_once_is_counted_one_by_one(service, monkeypatch):
     """And what there is none for alone stops nothing else."""
     tally = service.running.inbox_fold._catalogue.find(THEME).tally
@@ -199,6 +206,7 @@ def test_what_there_is_no_memory_for_at_once_is_counted_one_by_one(service, monk
     assert service.status()["inbox"]["rows_set_aside"] == 1
 
 
+@pytest.mark.one_store
 def test_checks_that_are_remembered_take_bounded_memory(target, monkeypatch):
     """Every report of today makes worthless what was found of today before."""
     store = Store(target)

@@ -45,6 +45,7 @@ def test_metrics_are_listed_with_all_their_reports(service):
     assert theme["registered"] == "2024-10-04"
 
 
+@pytest.mark.one_store
 def test_another_application_sees_nothing_of_this_one(service):
     service.send(upload())
     other = bearer(service.key("read", application="another"))
@@ -128,6 +129,7 @@ def test_a_malformed_question_is_refused(service, query):
     problem(service.ask(ESTIMATE, query_string=query), 400, "malformed_question")
 
 
+@pytest.mark.one_store
 def test_an_unknown_metric_and_an_empty_period_are_told_apart(service):
     problem(service.ask("/v1/metrics/nothing/estimate"), 404, "unknown_metric")
     problem(service.ask(ESTIMATE), 404, "no_reports")
@@ -212,6 +214,7 @@ def test_all_registered_forms_of_a_metric_are_estimated_together(service):
     assert len(head["versions"]) == 1
 
 
+@pytest.mark.one_store
 def test_registering_needs_an_administrator_of_that_application(service):
     for key, code in ((service.read, "wrong_scope"), (service.write, "wrong_scope")):
         answer = service.http.post("/v1/metrics", data=REGISTRY, headers=bearer(key))
@@ -403,6 +406,7 @@ def test_the_answer_says_what_was_combined(service):
     assert "weighted by its reports" in answer["head"]["meanings"]["versions"]
 
 
+@pytest.mark.one_store
 def test_a_metric_of_another_type_is_answered_about_the_newest(service):
     service.send(upload(b"\x01" * 30, metric="late", epoch=TODAY - 1))
     one_bit = 'late]\ntype = "number"\nrange = [0, 1]\nmechanism = "duchi"'
@@ -422,6 +426,7 @@ def test_a_metric_of_another_type_is_answered_about_the_newest(service):
     assert after["head"]["kind"] == "mean"
 
 
+@pytest.mark.one_store
 def test_a_category_that_once_was_a_string_needs_no_candidates(service):
     text = REGISTRY.partition("[metrics.emoji]")[0]
     text += (

@@ -34,6 +34,7 @@ def test_a_server_is_alive_and_ready(service):
     assert answer.get_json() == {"status": "ok", "checks": dict.fromkeys(names, "ok")}
 
 
+@pytest.mark.one_store
 def test_a_server_that_was_told_to_end_is_alive_and_not_ready(service):
     service.running.readiness.draining = True
     assert set(not_ready(service)) == {"draining"}

@@ -52,6 +52,7 @@ def test_each_application_has_its_own(service):
     assert get(service).data == document(3)
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize("scope", ["write", "read"])
 def test_only_an_administrator_publishes(service, scope):
     problem(put(service, document(), service.key(scope)), 403, "wrong_scope")
@@ -88,6 +89,7 @@ def test_what_is_no_document_is_refused(service, body):
     problem(get(service), 404, "not_found")
 
 
+@pytest.mark.one_store
 def test_a_document_that_devices_would_not_read_is_refused(service):
     many = [f"metric_{number}" for number in range(400)]
     problem(put(service, document(1, disable=many)), 413, "upload_too_large")

@@ -73,6 +73,7 @@ def test_a_key_goes_through_its_life(run, done):
         assert words in shown
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize("width", [60, 80])
 def test_ids_and_days_are_whole_in_a_narrow_terminal(target, width):
     """They are what the other commands take."""
@@ -93,6 +94,7 @@ def test_ids_and_days_are_whole_in_a_narrow_terminal(target, width):
         assert max(map(len, text.splitlines())) <= width
 
 
+@pytest.mark.one_store
 def test_without_a_terminal_a_row_is_a_line(target):
     runner = CliRunner(env={"COLUMNS": None, "DENIABLE_STORE": str(target)})
     label = ("build 2 " * 25).strip()
@@ -105,6 +107,7 @@ def test_without_a_terminal_a_row_is_a_line(target):
         assert len(lines) == 3
 
 
+@pytest.mark.one_store
 def test_a_token_is_alone_on_the_output(run, target):
     """So that it can be piped; what else is to be said goes to the other one."""
     made = run("keys", "create", *KEY)

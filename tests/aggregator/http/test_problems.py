@@ -7,6 +7,7 @@ from deniable_aggregator.doors.http.administration import MAX_REGISTRY_BYTES
 from tests.aggregator.service import bearer, problem, upload
 
 
+@pytest.mark.one_store
 def test_an_unknown_path_is_a_problem_that_lists_the_paths(service):
     assert "/v1/reports" in problem(service.http.get("/nothing"), 404, "not_found")["detail"]
 
@@ -19,12 +20,14 @@ def test_a_wrong_method_is_a_problem_that_lists_the_right_ones(service, path, al
     assert allowed in answer.headers["Allow"]
 
 
+@pytest.mark.one_store
 def test_a_body_that_is_too_large_for_a_path_is_a_problem(service):
     body = b"#" * (MAX_REGISTRY_BYTES + 1)
     answer = service.http.post("/v1/metrics", data=body, headers=bearer(service.admin))
     problem(answer, 413, "upload_too_large")
 
 
+@pytest.mark.one_store
 def test_an_unexpected_failure_is_a_problem_and_logs_no_message(service, monkeypatch, caplog):
     def fail(*_args, **_options):
         raise RuntimeError("secret".upper())

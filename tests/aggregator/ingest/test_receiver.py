@@ -28,6 +28,7 @@ def test_an_accepted_upload_is_counted(service):
     assert service.counts() == [1, 0, 2]
 
 
+@pytest.mark.one_store
 def test_a_path_with_a_stray_slash_takes_uploads_too(service):
     answer = service.http.post(
         "/v1/reports",
@@ -97,6 +98,7 @@ def test_a_truncated_upload_is_refused_and_counted_as_such(service, cut):
     assert service.status()["since_start"]["refused"] == {"malformed_upload": 1}
 
 
+@pytest.mark.one_store
 def test_deeply_nested_msgpack_is_refused(service):
     bomb = b"\x91" * 200_000 + b"\xc0"
     problem(service.send(bomb), 400, "malformed_upload")
@@ -104,6 +106,7 @@ def test_deeply_nested_msgpack_is_refused(service):
     problem(service.send(announced), 413, "upload_too_large")
 
 
+@pytest.mark.one_store
 def test_an_upload_of_too_many_parts_is_refused_with_how_many_it_may_have(service):
     def relayed(many):
         return parts(*(("theme", TODAY - index % 5, b"\x01") for index in range(many)))
@@ -114,6 +117,7 @@ def test_an_upload_of_too_many_parts_is_refused_with_how_many_it_may_have(servic
     assert service.counts() == [0, 1_024, 0]
 
 
+@pytest.mark.one_store
 def test_a_body_of_the_wrong_type_is_refused(service):
     body = upload(b"\x01")
     problem(service.send(body, content_type="application/json"), 415, "unsupported_media_type")
@@ -185,6 +189,7 @@ def test_a_body_that_ends_before_its_announced_end_is_refused():
         read_body(environ, 100)
 
 
+@pytest.mark.one_store
 def test_a_key_is_needed(service):
     body = upload(b"\x01")
     answer = service.http.post("/v1/reports", data=body, content_type=wire.CONTENT_TYPE)
@@ -195,6 +200,7 @@ def test_a_key_is_needed(service):
     assert service.status()["since_start"]["refused_without_key"] == 3
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize("scope", ["read", "admin"])
 def test_only_a_write_key_may_send(service, scope):
     told = problem(service.send(upload(b"\x01"), key=service.key(scope)), 403, "wrong_scope")
@@ -203,6 +209,7 @@ def test_only_a_write_key_may_send(service, scope):
     assert service.counts() == [0, 0, 0]
 
 
+@pytest.mark.one_store
 def test_another_applications_key_does_not_reach_these_metrics(service):
     other = service.key("write", application="another")
     told = problem(service.send(upload(b"\x01"), key=other), 409, "unknown_digest")
@@ -252,6 +259,7 @@ def test_a_report_of_the_wrong_width_or_out_of_range_is_refused(service, metric,
     assert service.counts() == [0, 0, 0]
 
 
+@pytest.mark.one_store
 def test_a_refusal_never_echoes_the_body(service):
     marker = b"SECRETSECRET"
     bad_id = msgpack.packb({"v": 1, "id": marker, "reports": [], "pad": b""})

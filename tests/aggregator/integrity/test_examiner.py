@@ -158,6 +158,7 @@ def test_a_series_and_a_change_say_what_the_days_that_they_are_about_look_like(f
     assert later["health"] == single["head"]["health"]
 
 
+@pytest.mark.one_store
 def test_health_is_refused_like_other_questions(service):
     problem(service.ask("/v1/metrics/absent/health"), 404, "unknown_metric")
     problem(service.ask("/v1/metrics/theme/health"), 404, "no_reports")
@@ -167,6 +168,7 @@ def test_health_is_refused_like_other_questions(service):
     problem(asked, 403, "wrong_scope")
 
 
+@pytest.mark.one_store
 def test_the_command_line_says_what_failed_and_for_whom(fleet):
     service, _ = fleet
     answer = msgspec.json.decode(service.ask(f"{PATH}/health").data, type=Answer)
@@ -180,6 +182,7 @@ def test_the_command_line_says_what_failed_and_for_whom(fleet):
     assert document.meaning[-1] == answer.head.checks.invisible
 
 
+@pytest.mark.one_store
 def test_the_commands_ask_a_server_and_warn_beside_estimates(fleet):
     service, _ = fleet
     with make_server("127.0.0.1", 0, service.app, handler_class=Quiet) as server:
@@ -204,6 +207,7 @@ def test_the_commands_ask_a_server_and_warn_beside_estimates(fleet):
             thread.join()
 
 
+@pytest.mark.one_store
 def test_beside_shares_stands_what_fakes_could_do(fleet):
     service, _ = fleet
     answer = msgspec.json.decode(service.ask(f"{PATH}/estimate").data, type=Answer)
@@ -250,6 +254,7 @@ def test_the_oldest_days_are_left_out_where_the_work_would_be_too_much(fleet):
     assert again.limit == pytest.approx(min(ALARM_P, 1e-3 / again.checks_made))
 
 
+@pytest.mark.one_store
 def test_the_median_of_slices_withstands_two_poisoned_keys_of_five(service):
     assert service.register(REGISTRY).status_code == 200
     generator = np.random.default_rng(59)
@@ -270,6 +275,7 @@ def test_the_median_of_slices_withstands_two_poisoned_keys_of_five(service):
     assert "median over slices" in answer["head"]["meanings"]["robust check"]
 
 
+@pytest.mark.one_store
 def test_four_slices_or_small_ones_have_no_median(fleet):
     service, tokens = fleet
     send(service, tokens[0], "screen", bytes([0b01000000, 0]) * 1_000, TODAY - 1)

@@ -86,6 +86,7 @@ def test_an_estimate_does_not_read_ok_where_one_key_answers_unlike_the_others(fo
     assert head["days"]["uneven"] == ["2024-10-04"]
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize("name", ["label", "id", "first letters"])
 def test_a_question_leaves_out_a_key_by_its_label_its_id_or_the_first_letters(forged, name):
     (key,) = forged.ask(f"{PATH}/estimate").get_json()["head"]["health"]["uneven_keys"]
@@ -137,6 +138,7 @@ def test_what_names_no_key_or_several_is_refused_with_what_there_is(forged):
     assert "14,500 reports are left out" in problem(asked, 404, "no_reports")["detail"]
 
 
+@pytest.mark.one_store
 def test_the_command_line_warns_first_and_leaves_a_key_out(forged):
     with make_server("127.0.0.1", 0, forged.app, handler_class=Quiet) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
@@ -169,6 +171,7 @@ def test_the_command_line_warns_first_and_leaves_a_key_out(forged):
     assert flagged == {"partner": True, "android": False, "ios": False}
 
 
+@pytest.mark.one_store
 def test_keys_of_other_applications_cannot_be_named(forged):
     other = key_administrator(forged.store).create(
         scope="batch", application="another", label="secret partner"

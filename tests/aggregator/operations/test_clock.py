@@ -87,6 +87,7 @@ def test_a_clock_that_is_set_far_ahead_closes_and_deletes_nothing(store):
     assert server.checked.days_ahead() == 0
 
 
+@pytest.mark.one_store
 def test_a_clock_that_jumps_while_it_is_looked_at_is_not_believed(store):
     readings = iter((TODAY, TODAY))  # when the server starts, and at the beginning of a look
     clock = GuardedClock(
@@ -103,6 +104,7 @@ def test_a_server_that_starts_with_a_clock_far_ahead_closes_and_deletes_nothing(
     assert server.checked.days_ahead() == FAR
 
 
+@pytest.mark.one_store
 def test_days_are_closed_on_time_by_the_time_that_passes_while_the_clock_is_in_doubt(store):
     server = Server(store)
     server.tend()
@@ -116,6 +118,7 @@ def test_days_are_closed_on_time_by_the_time_that_passes_while_the_clock_is_in_d
     assert not server.takes(TODAY - 1)
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize("ahead", [1, JUMP_DAYS])
 def test_a_clock_that_is_a_little_ahead_is_believed(store, ahead):
     server = Server(store)
@@ -134,6 +137,7 @@ def test_a_store_that_was_off_for_months_comes_back_with_the_first_report_of_tod
     assert append(store, [decoded(epoch=TODAY)]) == [Outcome.CLOSED]
 
 
+@pytest.mark.one_store
 def test_a_store_to_which_nobody_reports_any_more_comes_back_after_some_days(store):
     server = Server(store, TODAY + 90)
     server.tend()
@@ -144,6 +148,7 @@ def test_a_store_to_which_nobody_reports_any_more_comes_back_after_some_days(sto
     assert server.checked.days_ahead() == 0
 
 
+@pytest.mark.one_store
 def test_a_report_of_a_newer_day_that_speaks_against_the_clock_keeps_it_in_doubt(store):
     server = Server(store, TODAY + FAR)
     server.tend()
@@ -155,6 +160,7 @@ def test_a_report_of_a_newer_day_that_speaks_against_the_clock_keeps_it_in_doubt
     assert server.checked.days_ahead() > 0
 
 
+@pytest.mark.one_store
 def test_years_of_running_are_believed_day_by_day(store):
     server = Server(store)
     for _ in range(40):
@@ -185,6 +191,7 @@ def jumped(target, monkeypatch):
     service.close()
 
 
+@pytest.mark.one_store
 def test_devices_keep_what_a_clock_in_doubt_would_refuse_as_too_old(jumped):
     refused = jumped.send(upload(b"\x02"))
     problem(refused, 503, "clock_doubted")

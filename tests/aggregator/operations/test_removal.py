@@ -58,6 +58,7 @@ def days_of(store, metric):
     return [TODAY - each.epoch for each in store.tallies.slices(entry.tally, 0, TODAY)][::-1]
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize(
     ("own", "of_server", "kept"),
     [(5, None, 5), (5, 7, 5), (7, 5, 5), (1, None, ACCEPT_DAYS), (None, 4, 4), (None, None, 9)],
@@ -191,6 +192,7 @@ def test_reports_of_a_removed_metric_are_refused_for_good(service):
     assert service.counts() == [1, 0, 0]
 
 
+@pytest.mark.one_store
 def test_only_administrators_remove_metrics_and_only_their_own(service):
     other = service.key("admin", "another")
     for key, status, code in ((service.read, 403, "wrong_scope"), (other, 404, "unknown_metric")):

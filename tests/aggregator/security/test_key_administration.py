@@ -62,12 +62,14 @@ def test_both_keys_are_valid_while_they_overlap(store):
     assert verifier.verify(new.token).id == new.key.id
 
 
+@pytest.mark.one_store
 def test_rotating_never_lengthens_the_life_of_the_old_key(store):
     old = create(store, expires=TODAY + 5)
     rotated = key_administrator(store).rotate(old.key.id, overlap_days=30, expires=TODAY + 90)
     assert (rotated.old.expires, rotated.issued.key.expires) == (TODAY + 5, TODAY + 90)
 
 
+@pytest.mark.one_store
 def test_the_successor_of_a_key_with_an_end_has_one_that_somebody_chose(store):
     old = create(store, expires=TODAY + 5)
     with pytest.raises(ParameterError, match=r"^expires must be given"):
@@ -75,6 +77,7 @@ def test_the_successor_of_a_key_with_an_end_has_one_that_somebody_chose(store):
     assert store.keys.all() == [old.key]
 
 
+@pytest.mark.one_store
 def test_a_key_that_is_not_valid_is_not_rotated(store):
     revoked, expired = create(store), create(store, expires=TODAY)
     key_administrator(store).revoke(revoked.key.id)
@@ -86,6 +89,7 @@ def test_a_key_that_is_not_valid_is_not_rotated(store):
     assert entries(store) == before
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize("days", [-1, 366, float("nan")])
 def test_an_overlap_is_within_a_year(store, days):
     old = create(store)
@@ -93,6 +97,7 @@ def test_an_overlap_is_within_a_year(store, days):
         key_administrator(store).rotate(old.key.id, overlap_days=days)
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize("expires", [TODAY - 1, TODAY + MAX_DAYS + 1])
 def test_no_key_ends_before_it_begins_or_after_a_century(store, expires):
     with pytest.raises(ParameterError, match=r"^expires must be"):
@@ -100,6 +105,7 @@ def test_no_key_ends_before_it_begins_or_after_a_century(store, expires):
     assert store.keys.all() == []
 
 
+@pytest.mark.one_store
 def test_what_is_done_already_is_refused_and_not_recorded(store):
     key = create(store).key
     acts = key_administrator(store)
@@ -117,6 +123,7 @@ def test_what_is_done_already_is_refused_and_not_recorded(store):
     assert store.keys.find(key.id)._replace(revoked=None) == key
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize("scope", ["read", "admin"])
 def test_only_keys_that_bring_reports_are_excluded(store, scope):
     key = create(store, scope).key
@@ -124,6 +131,7 @@ def test_only_keys_that_bring_reports_are_excluded(store, scope):
         key_administrator(store).exclude(key.id)
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize("act", ["rotate", "revoke", "exclude", "include"])
 def test_an_unknown_key_is_told(store, act):
     with pytest.raises(NoSuchKeyError, match=OTHER):
@@ -131,6 +139,7 @@ def test_an_unknown_key_is_told(store, act):
     assert entries(store) == []
 
 
+@pytest.mark.one_store
 @pytest.mark.parametrize("act", ["rotate", "revoke", "exclude", "include"])
 def test_another_applications_key_is_as_good_as_unknown(store, act):
     key = create(store).key
@@ -144,6 +153,7 @@ def test_another_applications_key_is_as_good_as_unknown(store, act):
     assert store.keys.all() == [key]
 
 
+@pytest.mark.one_store
 def test_nobody_makes_keys_for_an_application_that_is_not_theirs(store):
     mine = KeyAdministrator(store, actor=OTHER, today=TODAY, application="another")
     with pytest.raises(ParameterError, match=r"^application must be another"):
@@ -192,6 +202,7 @@ def test_neither_token_nor_hash_nor_label_is_told_again(store):
             assert kept not in told
 
 
+@pytest.mark.one_store
 def test_a_description_says_whether_a_key_is_valid_on_that_day(store):
     key = create(store, expires=TODAY + 1).key
     assert [public_key(key, TODAY + days).valid for days in (0, 1, 2)] == [True, True, False]

@@ -44,12 +44,14 @@ def make(store, scope="write", application="flightdeck", label=""):
     return create_key(store, scope=scope, application=application, label=label, today=TODAY)
 
 
+@pytest.mark.one_store
 def test_a_token_is_verified_by_scope_and_application(store):
     key = KeyVerifier(store).verify(make(store, "read"))
     assert key is not None
     assert (key.scope, key.application) == ("read", "flightdeck")
 
 
+@pytest.mark.one_store
 def test_every_change_of_a_token_makes_it_invalid(store):
     token = make(store)
     verifier = KeyVerifier(store)
@@ -61,6 +63,7 @@ def test_every_change_of_a_token_makes_it_invalid(store):
         assert verifier.verify(wrong) is None
 
 
+@pytest.mark.one_store
 def test_a_scope_cannot_be_claimed_by_rewriting_the_token(store):
     assert KeyVerifier(store).verify(make(store).replace("write", "admin")) is None
 
@@ -76,6 +79,7 @@ def test_no_key_exists_before_one_is_made(store):
     assert store.keys.all() == []
 
 
+@pytest.mark.one_store
 def test_a_revoked_key_is_refused_within_seconds_even_where_it_was_remembered(store):
     monotonic = Monotonic()
     verifier = KeyVerifier(store, monotonic=monotonic)
@@ -108,6 +112,7 @@ def test_a_key_is_valid_to_the_end_of_its_last_day(store, clock):
         verifier.verify(issued.token)
 
 
+@pytest.mark.one_store
 def test_only_who_has_the_token_learns_that_a_key_has_expired(store, clock):
     issued = key_administrator(store).create(scope="read", application="a", expires=TODAY)
     verifier = KeyVerifier(store, clock=clock)
@@ -115,6 +120,7 @@ def test_only_who_has_the_token_learns_that_a_key_has_expired(store, clock):
     assert verifier.verify(issued.token[:-1] + ("A" if issued.token[-1] != "A" else "B")) is None
 
 
+@pytest.mark.one_store
 def test_a_key_that_is_revoked_and_has_expired_is_unknown(store, clock):
     issued = key_administrator(store).create(scope="read", application="a", expires=TODAY)
     key_administrator(store).revoke(issued.key.id)
@@ -122,6 +128,7 @@ def test_a_key_that_is_revoked_and_has_expired_is_unknown(store, clock):
     assert KeyVerifier(store, clock=clock).verify(issued.token) is None
 
 
+@pytest.mark.one_store
 def test_an_expired_key_is_told_to_its_holder(service):
     acts = key_administrator(service.store)
     used, unused = (
@@ -154,6 +161,7 @@ def test_the_day_of_use_is_written_down_once_for_each_key_and_day(store, clock):
     assert {each.last_used for each in store.keys.all() if each.id in unused} == {None}
 
 
+@pytest.mark.one_store
 def test_verifying_writes_nothing(store, clock):
     token = make(store)
     KeyVerifier(store, clock=clock).verify(token)

@@ -88,6 +88,7 @@ def test_an_altered_cookie_opens_nothing(desk, altered):
     assert desk.keeper.verify(cookie) is not None
 
 
+@pytest.mark.one_store
 def test_a_cookie_of_another_store_opens_nothing(fresh_target, desk):
     other = Store(fresh_target())
     cookie = Desk(other).keeper.begin(Desk(other).key())
@@ -115,6 +116,7 @@ def test_a_session_ends_with_its_key(store, desk):
     assert desk.keeper.verify(cookie) is None
 
 
+@pytest.mark.one_store
 def test_a_session_ends_when_its_key_expires(store, desk):
     issued = key_administrator(store).create(scope="read", application="one", expires=TODAY)
     desk.now += SECONDS_PER_EPOCH / 2 - 60
@@ -135,6 +137,7 @@ def test_signing_in_again_gives_another_cookie_and_ends_the_first(store, desk):
     assert desk.keeper.verify(cookie).keys[0] == mine
 
 
+@pytest.mark.one_store
 def test_a_session_has_one_key_of_each_application(desk):
     reads, administers, other = desk.key("one"), desk.key("one", "admin"), desk.key("two")
     cookie = desk.keeper.begin(administers, desk.keeper.begin(other, desk.keeper.begin(reads)))
@@ -165,6 +168,7 @@ def test_sessions_of_past_days_are_deleted(store, desk):
     assert desk.keeper.verify(cookie) is not None
 
 
+@pytest.mark.one_store
 def test_a_flood_of_made_up_cookies_does_not_ask_the_store(store, desk):
     cookie = desk.keeper.begin(desk.key())
     for number in range(READ_BURST):

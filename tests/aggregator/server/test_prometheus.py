@@ -48,6 +48,7 @@ def test_uploads_are_counted_by_application_and_outcome(service, telemetry):
     }
 
 
+@pytest.mark.one_store
 def test_uploads_that_came_too_early_and_too_late_are_counted_apart(service, telemetry):
     for epoch in (TODAY + 2, TODAY + 3, TODAY - 15, TODAY):
         service.send(upload(epoch=epoch))
@@ -75,6 +76,7 @@ def test_commits_the_inbox_and_the_fold_are_measured(service, telemetry):
     assert found["deniable_inbox_rows",] == 0
 
 
+@pytest.mark.one_store
 def test_the_processes_that_answer_questions_are_counted(service):
     questions = QuestionProcesses(Settings())  # none is started
     questions.waiting = 3
@@ -101,6 +103,7 @@ def test_a_store_that_fails_is_shown_and_the_rest_is_there(service, telemetry, m
     assert ("deniable_inbox_rows",) not in found
 
 
+@pytest.mark.one_store
 def test_what_is_known_without_the_store_does_not_wait_for_it(service, telemetry, monkeypatch):
     go = threading.Event()
 
@@ -128,6 +131,7 @@ def test_what_is_known_without_the_store_does_not_wait_for_it(service, telemetry
     assert ("deniable_inbox_rows",) not in found
 
 
+@pytest.mark.one_store
 def test_no_label_is_made_up_by_a_sender(service, telemetry):
     for key in ("deniable_write_000000000000_" + "A" * 43, "X" * 50):
         service.send(upload(), key=key, headers={"User-Agent": "odd/1", "X-Forwarded-For": "odd"})
@@ -138,6 +142,7 @@ def test_no_label_is_made_up_by_a_sender(service, telemetry):
     assert "AAAA" not in text
 
 
+@pytest.mark.one_store
 def test_nothing_tells_a_time_of_day(service, telemetry):
     service.send(upload())
     now = time.time()
@@ -146,12 +151,14 @@ def test_nothing_tells_a_time_of_day(service, telemetry):
     assert not [name for name in found if "created" in name[0] or "start" in name[0]]
 
 
+@pytest.mark.one_store
 def test_every_measure_is_documented_with_what_it_means(telemetry):
     for line in telemetry.text().splitlines():
         if line.startswith("# HELP deniable"):
             assert re.fullmatch(r"# HELP deniable\w* [A-Z1].{10,}\.", line)
 
 
+@pytest.mark.one_store
 def test_it_is_answered_on_a_port_of_its_own(telemetry):
     port = free_port()
     telemetry.listen("127.0.0.1", port)
@@ -160,6 +167,7 @@ def test_it_is_answered_on_a_port_of_its_own(telemetry):
     assert "deniable_ready" in answer.text
 
 
+@pytest.mark.one_store
 def test_that_port_answers_one_path_and_tells_no_versions(telemetry, capfd):
     port = free_port()
     telemetry.listen("127.0.0.1", port)
@@ -184,6 +192,7 @@ def test_that_port_answers_one_path_and_tells_no_versions(telemetry, capfd):
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.one_store
 def test_a_taken_port_is_told_and_nothing_else_happens(telemetry, caplog):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         telemetry.listen("127.0.0.1", taken.getsockname()[1])
