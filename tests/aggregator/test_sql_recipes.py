@@ -28,7 +28,7 @@ SQL = (DOCS / "analysis" / "getting-numbers-out.md").read_text(encoding="utf-8")
 COLUMNS = (DOCS / "reference" / "columns.md").read_text(encoding="utf-8")
 QUERIES = [text for text in re.findall(r"(?ms)^```sql\n(.*?)^```$", SQL) if "ATTACH" not in text]
 ATTACH = next(text for text in re.findall(r"(?ms)^```sql\n(.*?)^```$", SQL) if "ATTACH" in text)
-FIRST, LAST = TODAY - 50, TODAY - ACCEPT_DAYS - 1
+FIRST, LAST = TODAY - 43, TODAY - ACCEPT_DAYS - 1
 FROM, TO = day(FIRST - 1), day(TODAY)
 SECRET = bytes(32)
 NUMBERS = """

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import shutil
 from functools import partialmethod
+from pathlib import Path
 from unittest import mock
 
 import numpy as np
@@ -71,10 +73,23 @@ def fill(store, keys=KEYS, days=DAYS, reports=40):
     fold(store)
 
 
+@pytest.fixture(scope="module")
+def filled_file(tmp_path_factory):
+    """A store with these reports, of which each test has a copy."""
+    path = tmp_path_factory.mktemp("filled") / "store.db"
+    with contextlib.closing(Store(path)) as store:
+        fill(store)
+    return path
+
+
 @pytest.fixture
-def store(target):
+def store(target, request):
+    is_file = isinstance(target, Path)
+    if is_file:
+        shutil.copyfile(request.getfixturevalue("filled_file"), target)
     with contextlib.closing(Store(target)) as opened:
-        fill(opened)
+        if not is_file:
+            fill(opened)
         yield opened
 
 

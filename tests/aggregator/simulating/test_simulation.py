@@ -2,7 +2,7 @@
 
 import csv
 import io
-from contextlib import closing
+from contextlib import ExitStack, closing, contextmanager
 from datetime import date
 
 import pytest
@@ -32,37 +32,56 @@ from deniable_aggregator.telling.publication.publish import publish
 from deniable_aggregator.telling.publication.selection import Policy
 from deniable_analysis.overviews import MetricList
 from deniable_shared.errors import ParameterError
-from tests.aggregator.simulating.registries import EVERYTHING, HEAD, SEPIA, THEME
+from tests.aggregator.simulating.registries import (
+    EVERYTHING,
+    HEAD,
+    MODE,
+    PRINTER,
+    SEPIA,
+    SETTINGS,
+    STARTUP,
+    THEME,
+)
 
 SUNDAY = date(2026, 2, 1)
 
 
-@pytest.fixture
-def simulate(tmp_path):
+@contextmanager
+def simulating(folder):
     """What a scenario shows, and a source that answers questions about it."""
     number = iter(range(100))
-    opened = []
+    with ExitStack() as opened:
 
-    def run(*texts, devices=4_000, days=14, **more):
-        files = []
-        for place, text in enumerate(texts):
-            files.append(tmp_path / f"{place}.toml")
-            files[-1].write_text(text)
-        scenario = Scenario(tuple(files), devices, days, SUNDAY, **more)
-        plan = prepared(scenario)
-        context = new_store(tmp_path / f"{next(number)}.db", plan.deployment)
-        store = context.__enter__()
-        opened.append(context)
-        return simulated(scenario, plan, store), store.source()
+        def run(*texts, devices=4_000, days=14, **more):
+            files = []
+            for place, text in enumerate(texts):
+                files.append(folder / f"{place}.toml")
+                files[-1].write_text(text)
+            scenario = Scenario(tuple(files), devices, days, SUNDAY, **more)
+            plan = prepared(scenario)
+            context = new_store(folder / f"{next(number)}.db", plan.deployment)
+            store = opened.enter_context(context)
+            return simulated(scenario, plan, store), store.source()
 
-    yield run
-    for context in opened:
-        context.__exit__(None, None, None)
+        yield run
 
 
 @pytest.fixture
-def everything(simulate):
-    return simulate(EVERYTHING, outage=date(2026, 1, 23))
+def simulate(tmp_path):
+    with simulating(tmp_path) as run:
+        yield run
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("everything")
+
+
+@pytest.fixture(scope="module")
+def everything(folder):
+    """A deployment with every type of metric, which tests only ask."""
+    with simulating(folder) as run:
+        yield run(EVERYTHING, outage=date(2026, 1, 23))
 
 
 def test_every_type_of_metric_is_estimated_and_intervals_cover_the_truth(everything):
@@ -186,7 +205,7 @@ def test_whatever_is_asked_of_the_store_says_that_it_is_simulated(everything):
     assert "do not exist" in answer.notices[0].message
 
 
-def test_each_line_for_programs_says_that_it_is_simulated(everything, tmp_path):
+def test_each_line_for_programs_says_that_it_is_simulated(everything, folder):
     _, source = everything
     change = ChangeQuery(before="2026-01-19..2026-01-25", after="2026-01-26..2026-02-01")
     for question, query in ((ESTIMATE, None), (SERIES, None), (CHANGE, change), (HEALTH, None)):
@@ -196,7 +215,7 @@ def test_each_line_for_programs_says_that_it_is_simulated(everything, tmp_path):
     policy = Policy(minimum=10)
     published = csv_text([publish(source, "theme", None, policy)])
     assert {line["simulated"] for line in csv.DictReader(io.StringIO(published))} == {"true"}
-    with closing(Store(tmp_path / "0.db")) as store:
+    with closing(Store(folder / "0.db")) as store:
         options = {"accept_days": 14, "retain_days": None, "today": epoch_of(SUNDAY) + 1}
         TableWriter(store, lengths=["week"], **options).write()
         rows = [*read_rows(Parts(store), "editor", EstimateTableQuery(period="week"))]
@@ -249,11 +268,17 @@ def test_what_cannot_be_simulated_is_refused_by_name(simulate, more, problem):
 
 
 @pytest.mark.parametrize(
-    "forged",
-    ["startup=9.5", "mode=source,beta", "settings=toolbar=small,spelling=true", "printer=evil"],
+    ("metric", "forged"),
+    [
+        (STARTUP, "startup=9.5"),
+        (MODE, "mode=source,beta"),
+        (SETTINGS, "settings=toolbar=small,spelling=true"),
+        (PRINTER, "printer=evil"),
+    ],
+    ids=["startup", "mode", "settings", "printer"],
 )
-def test_values_of_every_type_can_be_forged(simulate, forged):
-    found, _ = simulate(EVERYTHING, devices=400, forged=forged)
+def test_values_of_every_type_can_be_forged(simulate, metric, forged):
+    found, _ = simulate(HEAD + metric, devices=400, forged=forged)
     assert found.truth.recorded.forged(forged.partition("=")[0]) > 0
 
 
