@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-import httpx
 import pytest
+
+from tests.end_to_end import asking
 
 PHONE = {"width": 390, "height": 844}
 SCREENS = 3
@@ -45,7 +46,7 @@ def test_periods_are_gone_through_and_opened_by_keyboard(visit):
 def test_the_number_of_a_period_at_the_pointer_is_that_of_the_api(visit, home, deployment):
     days = "since=2024-08-05&until=2024-09-08&by=week"
     headers = {"Authorization": f"Bearer {deployment.tokens['read']}"}
-    answer = httpx.get(f"{home}/v1/metrics/theme/series?{days}", headers=headers).json()
+    answer = asking.get(f"{home}/v1/metrics/theme/series?{days}", headers=headers).json()
     shares = {
         str(answer["head"]["periods"][each.get("period", 0)]["since"]): each
         for each in answer["numbers"]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-import httpx
 import numpy as np
 import pytest
+
+from tests.end_to_end import asking
 
 DAYS = "since=2024-09-09&until=2024-10-04"
 DRAWN = """() => [...document.querySelectorAll(":is(#values, #untold) tbody tr")].map((row) => ({
@@ -25,7 +26,7 @@ SERIES = """() => [...document.querySelectorAll(".broadest svg.followed a.period
 
 def asked(home, deployment, path):
     headers = {"Authorization": f"Bearer {deployment.tokens['read']}"}
-    return httpx.get(f"{home}{path}", headers=headers).raise_for_status()
+    return asking.get(f"{home}{path}", headers=headers).raise_for_status()
 
 
 @pytest.mark.parametrize("metric", ["theme", "plugin"])

@@ -7,7 +7,6 @@ import fcntl
 import json
 import os
 import re
-import secrets
 import signal
 import socket
 import sqlite3
@@ -23,16 +22,16 @@ import pytest
 
 from deniable_aggregator import Store
 from deniable_aggregator.keeping.keys import create_key
-from deniable_shared import registry, wire
+from deniable_shared import registry
 from deniable_shared.periods import epoch_at
 from tests.end_to_end import asking
 from tests.end_to_end.connections import dripping, exchange, head, read
 from tests.end_to_end.serving import running
 from tests.end_to_end.test_kill_minus_nine import REGISTRY
+from tests.end_to_end.test_served import body, counted, headers, stored
 from tests.ports import HOST, free_port
 from tests.waiting import wait_until
 
-SPEC = registry.parse(REGISTRY).metrics["theme"].spec
 SLOW_CLIENTS = 200
 WAITING_UPLOADS = 40
 """More than a server with threads would have threads."""
@@ -49,6 +48,10 @@ def path(tmp_path):
 
 @pytest.fixture
 def tokens(path):
+    return keys(path)
+
+
+def keys(path):
     today = epoch_at(time.time())
     with contextlib.closing(Store(path)) as store:
         store.metrics.register(registry.parse(REGISTRY).metrics.values(), today)
@@ -58,13 +61,13 @@ def tokens(path):
         }
 
 
-def body(payload=b"\x01"):
-    part = wire.Part(SPEC.digest, epoch_at(time.time()), payload)
-    return wire.encode(wire.Upload(secrets.token_bytes(16), (part,)))
-
-
-def headers(token):
-    return {"Authorization": f"Bearer {token}", "Content-Type": wire.CONTENT_TYPE}
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory):
+    """A server without options that tests share, and its keys."""
+    path = tmp_path_factory.mktemp("usual") / "store.db"
+    tokens = keys(path)
+    with running(path) as server:
+        yield server, tokens
 
 
 def client_of(server, token):
@@ -75,21 +78,16 @@ def connected(server):
     return socket.create_connection((HOST, server.port), timeout=asking.PATIENCE_SECONDS)
 
 
-def counted(server, token):
-    server.show()
-    answer = asking.get(f"{server.url}/v1/metrics/theme/estimate", headers=headers(token))
-    return answer.json().get("head", {}).get("reports", 0)
-
-
 def told(answer):
     """Status and problem code of a raw answer."""
     start, _, document = answer.partition(b"\r\n\r\n")
     return int(start.split()[1]), json.loads(document)["code"]
 
 
-def test_a_body_that_does_not_come_is_given_up(path, tokens):
+def test_what_does_not_come_is_given_up(path, tokens):
+    """Bodies, headers, and whatever else an idle connection might bring."""
     whole = body()
-    with running(path, "--body-seconds", "0.3") as server:
+    with running(path, "--body-seconds", "0.3", "--header-seconds", "1") as server:
         for announced, sent in (
             ("Content-Length: 256", whole[:100]),
             ("Content-Length: 1000000", whole[:100]),
@@ -97,6 +95,8 @@ def test_a_body_that_does_not_come_is_given_up(path, tokens):
         ):
             answer = exchange(server.port, head(tokens["batch"], announced), sent)
             assert told(answer) == (408, "body_too_slow")
+        assert exchange(server.port, head(tokens["batch"])[:-2]) == b""
+        assert exchange(server.port) == b""
 
         def answered():
             url, known = f"{server.url}/v1/reports", headers(tokens["batch"])
@@ -106,40 +106,35 @@ def test_a_body_that_does_not_come_is_given_up(path, tokens):
         assert counted(server, tokens["read"]) == 1
 
 
-def test_headers_that_do_not_come_and_idle_connections_are_given_up(path, tokens):
-    with running(path, "--header-seconds", "1") as server:
-        assert exchange(server.port, head(tokens["batch"])[:-2]) == b""
-        assert exchange(server.port) == b""
-
-
-def test_what_is_refused_by_its_headers_is_not_read(path, tokens):
+def test_what_is_refused_by_its_headers_is_not_read(usual):
     """The rest of the body never comes, and the answer comes all the same."""
-    with running(path) as server:
-        huge = "Content-Length: 99999999"
-        answer = exchange(server.port, head(tokens["batch"], huge), b"x")
-        assert told(answer) == (413, "upload_too_large")
-        answer = exchange(server.port, head("nobody", huge), b"x")
-        assert told(answer) == (401, "unknown_key")
-        question = head("nobody", huge).replace(b"/v1/reports", b"/v1/metrics/theme/estimate")
-        assert told(exchange(server.port, question, b"x")) == (401, "unknown_key")
-        question = head(tokens["read"], "Content-Length: 999999999999")
-        question = question.replace(b"/v1/reports", b"/v1/metrics/theme/estimate")
-        assert told(exchange(server.port, question, b"x")) == (413, "upload_too_large")
+    server, tokens = usual
+    huge = "Content-Length: 99999999"
+    answer = exchange(server.port, head(tokens["batch"], huge), b"x")
+    assert told(answer) == (413, "upload_too_large")
+    answer = exchange(server.port, head("nobody", huge), b"x")
+    assert told(answer) == (401, "unknown_key")
+    question = head("nobody", huge).replace(b"/v1/reports", b"/v1/metrics/theme/estimate")
+    assert told(exchange(server.port, question, b"x")) == (401, "unknown_key")
+    question = head(tokens["read"], "Content-Length: 999999999999")
+    question = question.replace(b"/v1/reports", b"/v1/metrics/theme/estimate")
+    assert told(exchange(server.port, question, b"x")) == (413, "upload_too_large")
 
 
-def test_a_body_that_is_cut_off_is_not_counted(path, tokens):
+def test_a_body_that_is_cut_off_is_not_counted(usual):
+    server, tokens = usual
+    before = counted(server, tokens["read"])
     whole = body(b"\x01" * 200_000)
-    with running(path) as server:
-        for announced, sent in (
-            ("Content-Length: 256", body()[:100]),
-            (f"Content-Length: {len(whole)}", whole[:-1]),
-            ("Transfer-Encoding: chunked", b"ff\r\n" + body()[:100]),
-            ("Transfer-Encoding: chunked", b"zz\r\n" + body()),
-            ("Transfer-Encoding: chunked", b"10\r\n" + body()),
-        ):
-            answer = exchange(server.port, head(tokens["batch"], announced), sent, end=True)
-            assert told(answer) == (408, "body_cut_off")  # which no client takes for final
-        assert counted(server, tokens["read"]) == 0
+    for announced, sent in (
+        ("Content-Length: 256", body()[:100]),
+        (f"Content-Length: {len(whole)}", whole[:-1]),
+        ("Transfer-Encoding: chunked", b"ff\r\n" + body()[:100]),
+        ("Transfer-Encoding: chunked", b"zz\r\n" + body()),
+        ("Transfer-Encoding: chunked", b"10\r\n" + body()),
+    ):
+        answer = exchange(server.port, head(tokens["batch"], announced), sent, end=True)
+        assert told(answer) == (408, "body_cut_off")  # which no client takes for final
+    assert counted(server, tokens["read"]) == before
 
 
 def test_memory_for_bodies_is_shared_and_given_back(path, tokens):
@@ -233,12 +228,14 @@ def test_health_is_answered_while_every_upload_waits_for_the_store(path, tokens)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("where", ["headers", "body"])
-def test_slow_clients_do_not_make_others_wait(path, tokens, where):
+def test_slow_clients_do_not_make_others_wait(usual, where):
+    server, tokens = usual
+    before = counted(server, tokens["read"])
     drip = head(tokens["batch"], "X: " + "x" * 100, "Content-Length: 256")
     if where == "body":
         # A first piece with all headers, and then byte by byte.
         drip = body()
-    with running(path) as server, contextlib.ExitStack() as stack:
+    with contextlib.ExitStack() as stack:
         if where == "headers":
             stack.enter_context(dripping(server.port, SLOW_CLIENTS, drip))
         else:
@@ -253,7 +250,7 @@ def test_slow_clients_do_not_make_others_wait(path, tokens, where):
                 assert client.post("/v1/reports", content=body()).status_code == 204
                 waited.append(time.monotonic() - start)
         assert statistics.median(waited) < GENEROUS_SECONDS
-        assert counted(server, tokens["read"]) == REQUESTS
+        assert counted(server, tokens["read"]) == before + REQUESTS
 
 
 @pytest.mark.slow
@@ -295,8 +292,7 @@ def test_an_end_under_load_turns_readiness_first_and_loses_nothing(path, tokens)
             assert read(begun).startswith(b"HTTP/1.1 204")
         assert server.process.wait(asking.PATIENCE_SECONDS) == 0
     assert acknowledged > 0
-    with running(path) as server:
-        assert counted(server, tokens["read"]) >= acknowledged + 1
+    assert stored(path) >= acknowledged + 1
 
 
 def test_an_end_does_not_wait_for_clients_that_hang(path, tokens):

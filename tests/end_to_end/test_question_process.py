@@ -11,9 +11,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from deniable_aggregator.keeping.keys import TOKEN_PATTERN
+from tests.aggregator.service import bearer
 from tests.end_to_end import asking
-from tests.end_to_end.serving import running
+from tests.end_to_end.serving import answers, running
 from tests.end_to_end.test_served import body, headers, keys, send
 from tests.ports import HOST, free_port
 from tests.waiting import wait_until
@@ -29,6 +29,17 @@ def path(tmp_path):
 @pytest.fixture
 def tokens(path):
     return keys(path)
+
+
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory):
+    """A server that tests share if they leave it as it was, its keys, and a port of its counts."""
+    path, port = tmp_path_factory.mktemp("usual") / "store.db", free_port()
+    tokens = keys(path)
+    with running(path, "--question-seconds", "5", "--metrics-port", str(port)) as server:
+        assert send(server, tokens["write"], body()).status_code == 204
+        assert ask(server, tokens["read"]).status_code == 200
+        yield server, tokens, port
 
 
 def children(pid):
@@ -71,31 +82,37 @@ def ask(server, token, path=ESTIMATE):
     return asking.get(f"{server.url}{path}", headers=headers(token))
 
 
-def test_a_question_is_answered_by_the_other_process_and_an_upload_is_not(path, tokens):
-    with running(path) as server:
-        assert send(server, tokens["write"], body()).status_code == 204
-        assert ask(server, tokens["read"]).json()["head"]["reports"] == 1
-        process = question_process(server)
-        os.kill(process, signal.SIGSTOP)
-        for _ in range(3):
-            assert send(server, tokens["write"], body()).status_code == 204
-        assert ask(server, tokens["admin"], "/v1/status").json()["since_start"]["accepted"] == 4
-        assert asking.get(f"{server.url}/readyz").status_code == 200
-        os.kill(process, signal.SIGCONT)
-        assert ask(server, tokens["read"]).json()["head"]["reports"] == 4
+def reports(server, tokens):
+    return ask(server, tokens["read"]).json()["head"]["reports"]
 
 
-def test_a_process_that_dies_is_replaced_and_the_next_question_waits_for_the_other(path, tokens):
-    with running(path) as server:
+def test_a_question_is_answered_by_the_other_process_and_an_upload_is_not(usual):
+    server, tokens, _ = usual
+    before, process = reports(server, tokens), question_process(server)
+
+    def accepted():
+        return ask(server, tokens["admin"], "/v1/status").json()["since_start"]["accepted"]
+
+    taken = accepted()
+    os.kill(process, signal.SIGSTOP)
+    for _ in range(3):
         assert send(server, tokens["write"], body()).status_code == 204
-        assert ask(server, tokens["read"]).status_code == 200
-        os.kill(question_process(server), signal.SIGKILL)
+    assert accepted() == taken + 3
+    assert asking.get(f"{server.url}/readyz").status_code == 200
+    os.kill(process, signal.SIGCONT)
+    assert reports(server, tokens) == before + 3
+
+
+def test_a_process_that_dies_is_replaced_and_the_next_question_waits_for_the_other(usual):
+    server, tokens, _ = usual
+    before = reports(server, tokens)
+    os.kill(question_process(server), signal.SIGKILL)
+    answer = ask(server, tokens["read"])
+    if answer.status_code == 503:  # it came before the end was noticed
+        assert answer.json()["code"] == "question_unanswered"
+        assert int(answer.headers["Retry-After"]) > 0
         answer = ask(server, tokens["read"])
-        if answer.status_code == 503:  # it came before the end was noticed
-            assert answer.json()["code"] == "question_unanswered"
-            assert int(answer.headers["Retry-After"]) > 0
-            answer = ask(server, tokens["read"])
-        assert answer.json()["head"]["reports"] == 1
+    assert answer.json()["head"]["reports"] == before
 
 
 def test_a_question_that_uses_too_much_is_refused_and_its_process_lives_on(path, tokens):
@@ -109,39 +126,34 @@ def test_a_question_that_uses_too_much_is_refused_and_its_process_lives_on(path,
         assert question_process(server) == process
 
 
-def test_time_that_a_question_waits_does_not_count(path, tokens):
-    with running(path, "--question-seconds", "5") as server:
-        assert send(server, tokens["write"], body()).status_code == 204
-        assert ask(server, tokens["read"]).status_code == 200
-        process = question_process(server)
-        os.kill(process, signal.SIGSTOP)
-        threading.Timer(7, os.kill, (process, signal.SIGCONT)).start()
-        assert ask(server, tokens["read"]).status_code == 200
-        assert question_process(server) == process
+def test_time_that_a_question_waits_does_not_count(usual):
+    server, tokens, _ = usual
+    process = question_process(server)
+    os.kill(process, signal.SIGSTOP)
+    threading.Timer(7, os.kill, (process, signal.SIGCONT)).start()
+    assert ask(server, tokens["read"]).status_code == 200
+    assert question_process(server) == process
 
 
-def test_a_client_that_leaves_is_noticed_while_its_question_is_worked_on(path, tokens):
-    port = free_port()
+def test_a_client_that_leaves_is_noticed_while_its_question_is_worked_on(usual):
+    server, tokens, port = usual
 
     def is_open(number):
         return f"deniable_questions_running {number}" in asking.get(
             f"http://{HOST}:{port}/metrics"
         ).text.replace(".0", "")
 
-    with running(path, "--metrics-port", str(port)) as server:
-        assert send(server, tokens["write"], body()).status_code == 204
-        assert ask(server, tokens["read"]).status_code == 200
-        process = question_process(server)
-        wait_until(lambda: is_open(0))
-        before = sockets(process)
-        os.kill(process, signal.SIGSTOP)
-        with pytest.raises(httpx.ReadTimeout):
-            asking.get(f"{server.url}{ESTIMATE}", headers=headers(tokens["read"]), timeout=1)
-        wait_until(lambda: is_open(0))
-        os.kill(process, signal.SIGCONT)
-        assert ask(server, tokens["read"]).status_code == 200
-        wait_until(lambda: sockets(process) == before)
-        assert question_process(server) == process
+    process = question_process(server)
+    wait_until(lambda: is_open(0))
+    before = sockets(process)
+    os.kill(process, signal.SIGSTOP)
+    with pytest.raises(httpx.ReadTimeout):
+        asking.get(f"{server.url}{ESTIMATE}", headers=headers(tokens["read"]), timeout=1)
+    wait_until(lambda: is_open(0))
+    os.kill(process, signal.SIGCONT)
+    assert ask(server, tokens["read"]).status_code == 200
+    wait_until(lambda: sockets(process) == before)
+    assert question_process(server) == process
 
 
 def test_a_question_that_needs_too_much_memory_is_refused_and_the_next_is_answered(path, tokens):
@@ -154,32 +166,36 @@ def test_a_question_that_needs_too_much_memory_is_refused_and_the_next_is_answer
         wait_until(lambda: ask(server, tokens["read"]).status_code == 200)
 
 
-def test_a_revoked_key_is_refused_within_two_seconds(path, tokens):
-    with running(path) as server:
-        assert send(server, tokens["write"], body()).status_code == 204
-        assert ask(server, tokens["read"]).status_code == 200
-        key_id = TOKEN_PATTERN.fullmatch(tokens["read"])[2]
-        revoke = f"{server.url}/v1/keys/{key_id}/revoke"
-        assert asking.post(revoke, headers=headers(tokens["admin"])).status_code == 200
-        wait_until(lambda: ask(server, tokens["read"]).status_code != 200)
-        assert ask(server, tokens["read"]).json()["code"] == "unknown_key"
+def test_a_revoked_key_is_refused_within_two_seconds(usual):
+    server, tokens, _ = usual
+    admin = bearer(tokens["admin"])
+    made = asking.post(f"{server.url}/v1/keys", json={"scope": "read"}, headers=admin)
+    token, key_id = made.json()["token"], made.json()["key"]["id"]
+    assert ask(server, token).status_code == 200
+    revoke = f"{server.url}/v1/keys/{key_id}/revoke"
+    assert asking.post(revoke, headers=admin).status_code == 200
+    asked = f"{server.url}{ESTIMATE}"
+    wait_until(lambda: asking.get(asked, headers=headers(token)).status_code != 200)
+    assert ask(server, token).json()["code"] == "unknown_key"
 
 
 def test_no_process_outlives_the_server_that_is_killed_or_told_to_end(path, tokens):
-    for end in ("kill", "stop", "worker"):
+    for end in ("kill", "stop"):
         with running(path, "--drain-seconds", "0") as server:
             assert send(server, tokens["write"], body()).status_code == 204
             assert ask(server, tokens["read"]).status_code == 200
             process, (worker,) = question_process(server), server.children()
             if end == "stop":
-                assert server.stop() == 0
-            elif end == "kill":
-                server.process.kill()
-            else:
                 os.kill(worker, signal.SIGKILL)
-            wait_until(lambda process=process: not is_running(process))
-            if end != "worker":
-                wait_until(lambda worker=worker: not is_running(worker))
+                wait_until(lambda process=process: not is_running(process))
+                wait_until(lambda: len(server.children()) == 1 and answers(server.url))
+                wait_until(lambda: ask(server, tokens["read"]).status_code == 200)
+                process, (worker,) = question_process(server), server.children()
+                assert server.stop() == 0
+            else:
+                server.process.kill()
+            for each in (process, worker):
+                wait_until(lambda each=each: not is_running(each))
 
 
 def test_a_key_that_asks_too_often_is_told_when_to_come_again(path, tokens):

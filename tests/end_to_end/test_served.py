@@ -16,16 +16,19 @@ import httpx
 import pytest
 
 from deniable_aggregator import Store
+from deniable_aggregator.counting.tallies import tally_for
 from deniable_aggregator.keeping.keys import create_key
 from deniable_shared import registry, wire
 from deniable_shared.periods import epoch_at
 from tests.end_to_end import asking
-from tests.end_to_end.serving import answers, running, start
+from tests.end_to_end.serving import answers, running, show, start
 from tests.end_to_end.test_kill_minus_nine import REGISTRY
 from tests.ports import HOST, free_port
 from tests.waiting import wait_until
 
 SPEC = registry.parse(REGISTRY).metrics["theme"].spec
+PAGE = "https://app.example.org"
+"""Of this origin browsers may send."""
 
 
 @pytest.fixture
@@ -62,9 +65,24 @@ def send(server, token, content):
 
 
 def counted(server, token):
+    """How many reports the server answers about; 0 if it says that there are none."""
     server.show()
-    answer = asking.get(f"{server.url}/v1/metrics/theme/estimate", headers=headers(token))
+    answer = None
+
+    def is_answered():
+        nonlocal answer
+        answer = asking.get(f"{server.url}/v1/metrics/theme/estimate", headers=headers(token))
+        return answer.status_code != 503  # as it is while what answers has only just been started
+
+    wait_until(is_answered)
     return answer.json().get("head", {}).get("reports", 0)
+
+
+def stored(path):
+    """How many reports a store has that nobody serves."""
+    show(path)
+    with contextlib.closing(Store(path)) as store:
+        return int(store.tallies.total(tally_for(SPEC), 0, 10**6).cells.sum())
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +94,7 @@ def usual_path(tmp_path_factory):
 def usual(usual_path):
     """A server that tests share if they leave it as it was, and its keys."""
     tokens = keys(usual_path)
-    with running(usual_path) as server:
+    with running(usual_path, "--browser-origins", PAGE) as server:
         yield server, tokens
 
 
@@ -139,22 +157,21 @@ def test_an_upload_of_too_many_parts_is_refused_without_a_word_in_the_log(usual)
     assert server.output.read_text() == before
 
 
-def test_pages_of_an_allowed_origin_may_send_and_no_answer_is_taken_for_a_script(path, tokens):
-    page = "https://app.example.org"
-    with running(path, "--browser-origins", page) as server:
-        reports = f"{server.url}/v1/reports"
-        asked = asking.options(reports, headers={"Origin": page})
-        assert (asked.status_code, asked.headers["Access-Control-Allow-Methods"]) == (204, "POST")
-        sender = {**headers(tokens["write"]), "Origin": page}
-        sent = [asking.post(reports, content=each, headers=sender) for each in (body(), b"no")]
-        assert [answer.status_code for answer in sent] == [204, 400]
-        for answer in (asked, *sent):
-            assert answer.headers["Access-Control-Allow-Origin"] == page
-        others = [asking.get(server.url + other) for other in ("/healthz", "/v1/status", "/no")]
-        for answer in others:
-            assert "Access-Control-Allow-Origin" not in answer.headers
-        for answer in (asked, *sent, *others):
-            assert answer.headers["X-Content-Type-Options"] == "nosniff"
+def test_pages_of_an_allowed_origin_may_send_and_no_answer_is_taken_for_a_script(usual):
+    server, tokens = usual
+    reports = f"{server.url}/v1/reports"
+    asked = asking.options(reports, headers={"Origin": PAGE})
+    assert (asked.status_code, asked.headers["Access-Control-Allow-Methods"]) == (204, "POST")
+    sender = {**headers(tokens["write"]), "Origin": PAGE}
+    sent = [asking.post(reports, content=each, headers=sender) for each in (body(), b"no")]
+    assert [answer.status_code for answer in sent] == [204, 400]
+    for answer in (asked, *sent):
+        assert answer.headers["Access-Control-Allow-Origin"] == PAGE
+    others = [asking.get(server.url + other) for other in ("/healthz", "/v1/status", "/no")]
+    for answer in others:
+        assert "Access-Control-Allow-Origin" not in answer.headers
+    for answer in (asked, *sent, *others):
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
 
 
 def test_an_upload_cut_off_on_its_way_is_not_counted_and_harms_nobody(usual, new_reports):
@@ -193,18 +210,7 @@ def test_an_orderly_stop_loses_nothing(path, tokens):
     with running(path, "--fold-seconds", "1000") as server:
         assert send(server, tokens["write"], body(b"\x02\x02")).status_code == 204
         assert server.stop() == 0
-    with running(path) as server:
-        assert counted(server, tokens["read"]) == 2
-
-
-def test_a_worker_that_dies_is_started_again(path, tokens):
-    with running(path) as server:
-        assert send(server, tokens["write"], body()).status_code == 204
-        (worker,) = server.children()
-        os.kill(worker, signal.SIGKILL)
-        wait_until(lambda: server.children() not in ([], [worker]) and answers(server.url))
-        assert send(server, tokens["write"], body()).status_code == 204
-        assert counted(server, tokens["read"]) == 2
+    assert stored(path) == 2
 
 
 def kill_workers(server, times):
@@ -216,13 +222,20 @@ def kill_workers(server, times):
         time.sleep(0.01)
 
 
-def test_a_worker_that_dies_again_and_again_is_started_again(path, tokens):
+def test_a_worker_that_dies_is_started_again_however_often(path, tokens):
     with running(path) as server:
+        assert send(server, tokens["write"], body()).status_code == 204
+        (worker,) = server.children()
+        os.kill(worker, signal.SIGKILL)
+        wait_until(lambda: server.children() not in ([], [worker]) and answers(server.url))
+        assert send(server, tokens["write"], body()).status_code == 204
+        assert counted(server, tokens["read"]) == 2
         kill_workers(server, 1)
         wait_until(lambda: answers(server.url))
         assert send(server, tokens["write"], body()).status_code == 204
         kill_workers(server, 2)
         assert server.stop() == 0  # also while it waits
+    assert stored(path) == 3
 
 
 def serve(path, *options):
