@@ -16,7 +16,7 @@ from tests.repetitions import full_or_small
 pytestmark = [pytest.mark.service, pytest.mark.slow]
 
 DEVICES = 20_000
-WHOLE_CLIENTS = full_or_small(20_000, 1_000)
+WHOLE_CLIENTS = full_or_small(20_000, 200)
 """So many run the whole client, with an upload each; a relay brings the reports of the others."""
 
 REGISTRY = """\

@@ -20,7 +20,7 @@ from tests.repetitions import SMALL, full_or_small
 
 pytestmark = pytest.mark.slow
 
-EXAMPLES = full_or_small(60, 8)
+EXAMPLES = full_or_small(60, 4)
 """For each operation."""
 
 LEFT_OUT = "positive_data_acceptance"

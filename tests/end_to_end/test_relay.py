@@ -7,7 +7,6 @@ import re
 import time
 from collections import Counter
 
-import httpx
 import pytest
 
 import deniable
@@ -15,6 +14,7 @@ from deniable import RelayTransport
 from deniable_shared import wire
 from deniable_shared.periods import SECONDS_PER_EPOCH
 from deniable_shared.sealing import CONTENT_TYPE, SEALED_PATH
+from tests.end_to_end import asking
 from tests.end_to_end.asking import PATIENCE_SECONDS
 from tests.end_to_end.relaying import MONDAY, Device, Site
 from tests.end_to_end.test_proxies import nginx, proxy
@@ -22,7 +22,7 @@ from tests.repetitions import full_or_small
 from tests.waiting import wait_until
 
 CLIENTS = 100
-KILLS = full_or_small(200, 8)
+KILLS = full_or_small(200, 5)
 DEVICES = 8
 LONGEST_LIFE_SECONDS = 0.6
 RETRY_DAYS = 20 / SECONDS_PER_EPOCH
@@ -48,13 +48,13 @@ def test_a_week_of_sealed_reports_is_counted_after_its_close(site):
     acknowledged = flood(running, 320)
     assert acknowledged.total() == 320
     assert running.totals().waiting == 320
-    assert httpx.get(f"{running.relay.url}/v1/batches").json() == {"batches": []}
+    assert asking.get(f"{running.relay.url}/v1/batches").json() == {"batches": []}
     wait_until(lambda: "relaying on" in running.relay.output.read_text())
     running.set_day(MONDAY + 7.01)
     wait_until(lambda: running.totals().forwarded["stored"] == 320)
     totals = running.totals()
     assert (totals.waiting, totals.forwarding, totals.dropped) == (0, 0, {})
-    ((batch,),) = (httpx.get(f"{running.relay.url}/v1/batches").json()["batches"],)
+    ((batch,),) = (asking.get(f"{running.relay.url}/v1/batches").json()["batches"],)
     assert batch == {"day": "2024-10-14", "size": 320, "dropped": 0}
     assert running.relay.stop() == 0
     assert running.aggregator.stop() == 0
@@ -100,15 +100,15 @@ def test_a_hundred_real_clients_behind_nginx_are_counted_after_the_week_and_neve
         assert sum(client.flush().sent for client in clients) == 0  # the week is not over
         running.set_day(MONDAY + 9)
         batches = f"{url}/flightdeck/v1/batches"
-        wait_until(lambda: httpx.get(batches, verify=context).json()["batches"])
+        wait_until(lambda: asking.get(batches, verify=context).json()["batches"])
         results = [client.flush() for client in clients]
         assert [result.problem for result in results if result.problem] == []
         assert sum(result.sent for result in results) == CLIENTS
         for client in clients:
             client.close()
-        sizes = httpx.get(batches, verify=context).json()["batches"]
+        sizes = asking.get(batches, verify=context).json()["batches"]
         assert [each["size"] for each in sizes] == [0]
-        assert httpx.get(f"{url}/flightdeck/readyz", verify=context).status_code == 404
+        assert asking.get(f"{url}/flightdeck/readyz", verify=context).status_code == 404
         assert running.totals().waiting == CLIENTS
         running.set_day(MONDAY + 14)
         wait_until(lambda: running.totals().forwarded["stored"] == CLIENTS)
@@ -129,7 +129,7 @@ def test_what_a_relay_keeps_and_says_has_no_report_no_address_and_no_time(site):
         "Authorization": f"Bearer {running.write}",
         "Cookie": "device=4711",
     }
-    with httpx.Client(base_url=running.relay.url) as device:
+    with asking.client(base_url=running.relay.url) as device:
         for number, upload in enumerate(uploads):
             body = running.sealer.seal(upload) if number % 2 else b"junk" * number
             headers = {**told, "Content-Type": CONTENT_TYPE}
@@ -157,7 +157,7 @@ def test_a_relay_says_what_it_takes_and_what_not(site):
     running = site("--max-bytes", str(1 << 20))
     sealed = running.sealer.seal(running.upload(0))
     other = bytes([1]) + bytes(8) + sealed[9:]
-    with httpx.Client(base_url=running.relay.url) as device:
+    with asking.client(base_url=running.relay.url) as device:
 
         def send(body, kind=CONTENT_TYPE):
             answer = device.post(SEALED_PATH, content=body, headers={"Content-Type": kind})

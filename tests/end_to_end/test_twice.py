@@ -22,7 +22,7 @@ from tests.end_to_end.serving import start
 from tests.end_to_end.test_kill_minus_nine import REGISTRY
 
 SPEC = registry.parse(REGISTRY).metrics["theme"].spec
-ROUNDS = 100
+ROUNDS = 40
 CONNECTIONS = 2
 
 

@@ -19,7 +19,7 @@ from tests.repetitions import full_or_small
 
 SECTOR = 512
 SEEDS = range(full_or_small(2_500, 200))
-STRIDE = full_or_small(1, 5)
+STRIDE = full_or_small(1, 13)
 """Of the bits of a journal that are turned."""
 
 VALUES = {"theme": "dark", "late": True, "emoji": "x"}
