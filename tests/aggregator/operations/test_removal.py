@@ -221,3 +221,16 @@ def test_a_file_becomes_smaller_when_half_of_it_is_deleted(store, target):
     maintain(store, 3)
     assert target.stat().st_size == sizes[2]
     assert rows(store, "PRAGMA integrity_check") == [("ok",)]
+
+
+@pytest.mark.one_store
+def test_each_step_gives_back_as_much_as_it_may(store):
+    store.metrics.register(registry.parse(REGISTRY).metrics.values(), TODAY)
+    for _ in range(16):
+        part = wire.Part(SPECS["theme"].digest, TODAY, bytes(256 << 10))
+        append(store, [wire.Upload(os.urandom(wire.ID_BYTES), (part,))])
+    fold(store)
+    steps = 1
+    while store.shrink(1 << 20):
+        steps += 1
+    assert 3 <= steps <= 6  # of what were 4 MiB

@@ -370,8 +370,8 @@ class SqliteDatabase(Database):
             if surplus < LEAST_SURPLUS_PAGES:
                 return False
             given_back = min(surplus, max(1, most_bytes // size))
-            # It gives a row for every page, and stops where nobody fetches them.
-            self._driver.execute(f"PRAGMA incremental_vacuum({given_back})").fetchall()
+            # It is done after one page for `execute`, which sees rows without columns.
+            self._driver.executescript(f"PRAGMA incremental_vacuum({given_back})")
             free_now: int = self._driver.execute("PRAGMA freelist_count").fetchone()[0]
         return bool(free_now < free)
 
