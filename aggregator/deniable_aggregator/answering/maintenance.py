@@ -8,7 +8,6 @@ import time
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
 from deniable_aggregator.answering.roll_up import RollUp
@@ -45,7 +44,7 @@ BUSY_LOOKS: Final = 30
 class BackgroundWorker:
     """A thread that folds the inbox and maintains the store while the server runs.
 
-    It rests after each batch and each maintenance, see `rest_seconds`.
+    It rests after each batch and each step of maintenance, see `rest_seconds`.
 
     Args:
         maintenance: what the store needs besides.
@@ -71,20 +70,27 @@ class BackgroundWorker:
         more = False
         while not self._stop.wait(0 if more else self._pause):
             more = self._fold(more=more)
-            start = time.monotonic()
-            # Maintenance runs also if the fold failed: days must be closed.
-            with suppress(Exception):  # maintenance has logged what failed
-                self._maintenance.run(self._stop.is_set, partial(self._reports_wait, start))
-            self._rest(time.monotonic() - start)
+            self._maintain()  # also if the fold failed: days must be closed
+
+    def _maintain(self) -> None:
+        """Runs maintenance, which rests between its steps."""
+        start = step = time.monotonic()
+
+        def leaves() -> bool:
+            nonlocal step
+            stopped = self._rest(time.monotonic() - step)
+            step = time.monotonic()
+            return stopped or (step >= start + MAINTENANCE_SECONDS and self._reports_wait())
+
+        with suppress(Exception):  # maintenance has logged what failed
+            self._maintenance.run(self._stop.is_set, leaves)
+        self._rest(time.monotonic() - step)
 
     def _rest(self, worked: float) -> bool:
         """Pauses after some seconds of work. Returns whether the thread is to end."""
         return self._stop.wait(rest_seconds(worked, self._inbox_fold.lag_seconds()))
 
-    def _reports_wait(self, start: float) -> bool:
-        """Whether maintenance has taken long, and reports wait for a fold."""
-        if time.monotonic() < start + MAINTENANCE_SECONDS:
-            return False
+    def _reports_wait(self) -> bool:
         try:
             return self._inbox_fold.is_worth_it()
         except StoreUnavailableError:

@@ -30,7 +30,7 @@ FEW_ROWS_SECONDS: Final = 60.0
 """So many are, after so long. A fold writes some pages of the file, whatever it moves."""
 
 MOST_REST: Final = 3.0
-EVEN_LAG_SECONDS: Final = 60.0
+EVEN_LAG_SECONDS: Final = 10.0
 
 log = logging.getLogger("deniable_aggregator")
 
@@ -38,8 +38,8 @@ log = logging.getLogger("deniable_aggregator")
 def rest_seconds(worked: float, lag: float) -> float:
     """How long whoever folds rests after each piece of work, so that uploads go first.
 
-    It works a quarter of the time while little has waited for long, half of it once reports have
-    waited for `EVEN_LAG_SECONDS`, and the more of it the longer they wait: no backlog stays.
+    It works a quarter of the time at first, half of it once reports have waited for
+    `EVEN_LAG_SECONDS`, and the more of it the longer they wait: no backlog stays.
 
     Args:
         worked: seconds that the piece took; at least 0.

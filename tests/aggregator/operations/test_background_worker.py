@@ -120,3 +120,11 @@ def test_a_server_ends_without_waiting_for_a_backlog(inbox, work):
     with contextlib.closing(BackgroundWorker(inbox, work, look_seconds=0.001)):
         assert inbox.folds.acquire(timeout=30)
     assert ended.is_set()
+
+
+def test_maintenance_rests_between_its_steps(inbox, work, monkeypatch):
+    rests = []
+    monkeypatch.setattr(maintenance, "rest_seconds", lambda worked, _: rests.append(worked) or 0.0)
+    folded(inbox, work)
+    assert len(rests) >= STEPS
+    assert min(rests) >= 0
