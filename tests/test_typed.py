@@ -271,13 +271,13 @@ def installed(wheel, tmp_path_factory):
     environment.install(str(wheel))
     environment.install("pytest")
     (environment.folder / "program.py").write_text(PROGRAM)
-    (environment.folder / "wrong.py").write_text(WRONG)
+    for name, text in WRONG_PROGRAMS.items():
+        (environment.folder / name).write_text(text)
     for name, registry in (("typed_metrics", METRICS), ("one_metric", REGISTRY)):
         (environment.folder / "metrics.toml").write_text(registry, "utf-8")
         succeed(environment.bin / "deniable", "typed", "metrics.toml", "-o", f"{name}.py",
                 cwd=environment.folder)  # fmt: skip
     (environment.folder / "typed_program.py").write_text(TYPED_PROGRAM)
-    (environment.folder / "typed_wrong.py").write_text(TYPED_WRONG)
     for name in ("asyncio_service", "desktop"):
         (environment.folder / f"{name}.py").write_text((EXAMPLES / f"{name}.py").read_text())
     return environment
@@ -285,6 +285,7 @@ def installed(wheel, tmp_path_factory):
 
 TYPED = ("typed_metrics.py", "one_metric.py", "typed_program.py")
 CLEAN = ("program.py", "asyncio_service.py", "desktop.py", *TYPED)
+WRONG_PROGRAMS = {"wrong.py": WRONG, "typed_wrong.py": TYPED_WRONG}
 
 
 def mypy(installed, *files):
@@ -299,20 +300,22 @@ def pyright(installed, *files):
     return run(*command, *files, cwd=installed.folder)
 
 
-@pytest.mark.parametrize("checker", [mypy, pyright])
-def test_a_program_that_uses_the_client_is_clean(installed, checker):
-    result = checker(installed, *CLEAN)
-    assert result.returncode == 0, result.stdout + result.stderr
-
-
-@pytest.mark.parametrize("checker", [mypy, pyright])
-def test_a_program_that_misuses_the_client_is_told(installed, checker):
-    result = checker(installed, "wrong.py", "typed_wrong.py")
+@pytest.fixture(scope="module", params=[mypy, pyright])
+def errors(request, installed):
+    """What a checker says of all programs: pairs of a file and a line."""
+    result = request.param(installed, *CLEAN, *WRONG_PROGRAMS)
     assert result.returncode == 1, result.stdout + result.stderr
-    for name, program in (("wrong.py", WRONG), ("typed_wrong.py", TYPED_WRONG)):
-        told = set(re.findall(rf"(?m)^\W*(?:.*/)?{name}:(\d+):.* error: ?", result.stdout))
+    return set(re.findall(r"(?m)^\W*(?:.*/)?(\w+\.py):(\d+):.* error: ?", result.stdout))
+
+
+def test_a_program_that_uses_the_client_is_clean(errors):
+    assert {name for name, _ in errors} == {*WRONG_PROGRAMS}
+
+
+def test_a_program_that_misuses_the_client_is_told(errors):
+    for name, program in WRONG_PROGRAMS.items():
         lines = program.splitlines()
-        assert {lines[int(line) - 1] for line in told} == {
+        assert {lines[int(line) - 1] for file, line in errors if file == name} == {
             line for line in lines if re.search(r"record\(|timer\(|flush\(|consent=", line)
         }
 

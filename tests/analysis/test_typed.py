@@ -75,6 +75,10 @@ strict = true
 [mypy-pandas.*,polars.*,numpy.*,scipy.*,sqlalchemy.*,flask.*]
 # Reading these takes a minute, and the program uses none of them.
 follow_imports = skip
+[mypy-deniable.*,deniable_aggregator.counting.*,deniable_aggregator.keeping.*]
+follow_imports = skip
+[mypy-deniable_aggregator.answering.*,deniable_aggregator.media.*,deniable_aggregator.telling.*]
+follow_imports = skip
 """
 
 
