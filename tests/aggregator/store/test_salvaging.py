@@ -232,3 +232,15 @@ def test_the_command_says_what_is_lost(whole, tmp_path):
     assert "in tallies" in done.stdout
     again = CliRunner().invoke(store_group, ["check", "--store", str(new)])
     assert (again.exit_code, again.stdout) == (0, f"{new} is whole\n")
+
+
+def test_a_file_whose_end_is_missing_names_the_command_that_copies_what_is_left(whole, tmp_path):
+    path, new = tmp_path / "damaged.db", tmp_path / "new.db"
+    content = whole.read_bytes()
+    path.write_bytes(content[: len(content) * 2 // 3 + 100])
+    refused = CliRunner().invoke(store_group, ["check", "--store", str(path)])
+    assert refused.exit_code == 1
+    assert "deniable store salvage copies what can be read" in str(refused.exception)
+    done = CliRunner().invoke(store_group, ["salvage", str(new), "--store", str(path)])
+    assert done.exit_code == 0, done.output
+    assert found(new)[0] == []

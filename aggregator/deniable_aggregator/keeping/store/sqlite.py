@@ -287,7 +287,8 @@ class SqliteDatabase(Database):
             self._close(refused=True)
             raise StoreRefusedError(
                 f"{path}: is not a Deniable store, or is damaged ({error}). "
-                "Restore it from a backup, or name a new file to start afresh."
+                "Restore it from a backup; without one, deniable store salvage copies what can be "
+                "read. Or name a new file to start afresh."
             ) from error
         except StoreRefusedError:
             self._close(refused=True)
