@@ -54,9 +54,9 @@ def keys(members: NDArray[np.int64]) -> NDArray[np.uint64]:
     """The keys of members of the family, as `deniable_shared.hashing.key` has them: uint64.
 
     Args:
-        members: int64, (members,): their numbers, from 0 on.
+        members: int64, of any shape: their numbers, from 0 on.
     """
-    return extend(np.zeros(members.size, np.uint64), members)
+    return extend(np.zeros(members.shape, np.uint64), members)
 
 
 def buckets(
@@ -66,11 +66,11 @@ def buckets(
 
     Args:
         value_words: uint64, (values,).
-        member_key: the member's, or uint64, (values,), one for each value.
+        member_key: the member's; or uint64, of a shape that fits the values', for several members.
         size: number of buckets, at most 2^32.
 
     Returns:
-        int64, (values,), each below `size`.
+        int64, (values,) or of both shapes together, each below `size`.
     """
     state = value_words ^ np.uint64(member_key)
     for factor in (_MIX_1, _MIX_2):

@@ -20,7 +20,7 @@ from deniable_aggregator.answering.estimation.share_changes import compare_share
 from deniable_aggregator.answers.questions import EstimateQuery, ValueLists
 from deniable_aggregator.counting import hash_cells
 from deniable_aggregator.counting.statistics.intervals import detect
-from deniable_aggregator.counting.statistics.sketch_rows import SketchRows
+from deniable_aggregator.counting.statistics.sketch_rows import SketchRows, SketchStack
 from deniable_aggregator.counting.statistics.sketches import StringSums, shares_of_strings
 from deniable_aggregator.counting.tallies import tally_for
 from deniable_aggregator.counting.tallies.string_places import HashedStrings, StringPlaces
@@ -82,8 +82,9 @@ def test_leaving_out_rows_as_for_strings_would_be_biased(runs):
         words = hash_cells.words([*HELD, *ABSENT], spec.salt)
         strings = HashedStrings(words, MECHANISM.rows, MECHANISM.buckets)
         places = StringPlaces(strings, np.arange(MECHANISM.rows))
-        sums = StringSums(*places.sums(rows.packed))
-        found = shares_of_strings(rows, sums, MECHANISM.support, places.buckets, (1, 1))
+        stack = SketchStack([rows])
+        sums = StringSums(*places.sums(stack.packed))
+        (found,) = shares_of_strings(stack, sums, [MECHANISM.support], places.cells, [(1, 1)])
         errors.append(found.share - runs.truth)
         stated.append(found.variance)
     assert biases(np.array(errors), np.array(stated)).max() > 5.5

@@ -26,4 +26,4 @@ def test_versions_with_more_rows_hash_strings_in_those_alone(monkeypatch):
         [hashing.bucket(word, hashing.key(row), BUCKETS) for word in strings.words.tolist()]
         for row in range(27)
     ]
-    assert strings.buckets(np.arange(27), np.arange(40)).tolist() == expected
+    assert strings.buckets(np.arange(27)[:, None], np.arange(40)).tolist() == expected

@@ -14,7 +14,7 @@ from deniable_aggregator.answering.estimation.domains import SpecEstimate, allow
 from deniable_aggregator.counting.statistics.influence import FORGED_SHARE, concentrate
 from deniable_aggregator.counting.statistics.intervals import shared_pairs_across_specs, z_for_alpha
 from deniable_aggregator.counting.statistics.set_estimates import SetShares
-from deniable_aggregator.counting.statistics.shares import IntervalBounds
+from deniable_aggregator.counting.statistics.shares import IntervalBounds, limits_of_each
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -178,17 +178,20 @@ class CombinedShares:
         down = z_for_alpha(alpha) ** 2 * self.between[chosen]
         up = down.copy()
         is_exact = np.zeros(chosen.size, bool)
+        estimates, factors, places = [], [], []
         for part, weights in zip(self.parts, self.weights, strict=True):
-            places = np.full(self.share.size, -1)
-            places[part.known] = np.arange(part.known.size)
-            mine = np.flatnonzero(places[chosen] >= 0)
-            if not mine.size:
-                continue
-            shares = part.shares.take(places[chosen[mine]])
-            is_chosen = chosen[mine]
-            own = shares.limits(shares.share, alpha, allowance_of(part, self.margin))
-            down[mine] += (weights[is_chosen] * (shares.share - own.low)) ** 2
-            up[mine] += (weights[is_chosen] * (own.high - shares.share)) ** 2
+            position = np.full(self.share.size, -1)
+            position[part.known] = np.arange(part.known.size)
+            mine = np.flatnonzero(position[chosen] >= 0)
+            if mine.size:
+                shares = part.shares.take(position[chosen[mine]])
+                estimates.append((shares, allowance_of(part, self.margin)))
+                factors.append(weights[chosen[mine]])
+                places.append(mine)
+        ends = limits_of_each(estimates, alpha)
+        for (shares, _), own, weight, mine in zip(estimates, ends, factors, places, strict=True):
+            down[mine] += (weight * (shares.share - own.low)) ** 2
+            up[mine] += (weight * (own.high - shares.share)) ** 2
             is_exact[mine] |= own.exact
         share = self.share[chosen]
         return IntervalBounds(share - np.sqrt(down), share + np.sqrt(up), is_exact)

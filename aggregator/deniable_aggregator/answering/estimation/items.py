@@ -24,9 +24,11 @@ from deniable_aggregator.counting.tallies import (
     ItemShares,
     RapporTally,
     SampledAttributeTally,
+    SketchTally,
     all_counters,
     nonempty,
     share_tally_for,
+    shares_of_sketches,
 )
 from deniable_shared.errors import ParameterError
 from deniable_shared.value_lists import ALL_DIFFERENT, first_repeated
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.answering.estimation.domains import Domain, View
     from deniable_aggregator.answers.words import Margin
     from deniable_aggregator.counting.statistics.intervals import Periods, PeriodsBySpec
+    from deniable_aggregator.counting.statistics.sketches import SketchShares
     from deniable_aggregator.counting.tallies.counts import Counts
     from deniable_shared.spec import Spec
 
@@ -116,10 +119,18 @@ def combine_specs(
     requested = _requested_items(specs, items, add)
     domain = _domain(specs, requested, add)
     views, size = views_of(specs, domain)
+    sketched = _sketched(counted, domain)
     parts = [
         part
-        for entry in counted
-        for part in _parts(*entry, views[entry[0]], (periods or {}).get(entry[0].digest))
+        for spec, counts, reports in counted
+        for part in _parts(
+            spec,
+            counts,
+            reports,
+            views[spec],
+            (periods or {}).get(spec.digest),
+            sketched.get(spec.digest),
+        )
     ]
     combined = combine(parts, size, margin)
     places = np.arange(len(domain))
@@ -162,12 +173,23 @@ def _domain(specs: Sequence[Spec], requested: Domain, add: Sequence[str] | None)
     return known_items
 
 
+def _sketched(
+    counted: Sequence[tuple[Spec, Counts, int]], items: Sequence[str]
+) -> dict[bytes, SketchShares]:
+    """The estimates of sketches, those of all versions together, by their digests."""
+    tallies = [(share_tally_for(spec), counts) for spec, counts, _ in counted]
+    sketches = [(tally, each) for tally, each in tallies if isinstance(tally, SketchTally)]
+    shares = shares_of_sketches(sketches, items)
+    return {tally.digest: estimates for (tally, _), estimates in zip(sketches, shares, strict=True)}
+
+
 def _parts(
     spec: Spec,
     counts: Counts,
     reports: int,
     view: View,
     periods: Periods | None,
+    sketched: SketchShares | None,
 ) -> Iterator[SpecEstimate]:
     tally = share_tally_for(spec)
     repeats = repeats_of(spec, reports, periods)
@@ -180,7 +202,10 @@ def _parts(
         )
         return
     places = [np.arange(view.known.size)]
-    if isinstance(counts, FewCounts):
+    estimates: Sequence[ItemShares]
+    if sketched is not None:
+        estimates = [sketched]
+    elif isinstance(counts, FewCounts):
         estimates = [tally.shares_of_few(counts, view.items)]
     elif isinstance(tally, RapporTally):
         estimates = [tally.shares(counts, view.items, repeats.extra * reports)]

@@ -22,7 +22,7 @@ from deniable_aggregator.counting.statistics.intervals import score_limits, z_fo
 from deniable_shared.mechanisms import Support
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -42,6 +42,18 @@ class SupportCounts(NamedTuple):
     support: Support
     family_variance: float = 0.0
     sampled: bool = False
+
+
+def supports_at(supports: Sequence[Support], places: NDArray[np.int64]) -> Any:
+    """A `Support` whose probabilities are arrays, for which all of its formulas hold, too.
+
+    Args:
+        places: int64: which of the supports.
+    """
+    columns: Any = [
+        np.array([getattr(support, name) for support in supports])[places] for name in ("p", "q")
+    ]
+    return Support(*columns)
 
 
 MIN_EXPECTED_SUPPORTERS: Final = 20.0
@@ -146,57 +158,83 @@ def finite_population_limits(
     Returns:
         float64, (items,) twice: both ends.
     """
-    different, where = np.unique(counted.supporting, return_inverse=True)
-    reports, support = counted.reports, counted.support
-    width = int(special.bdtrik(1 - _FORGOTTEN, reports, support.q)) + 2
-    background = np.arange(min(width, reports) + 1)
+    return finite_population_limits_of([counted], alpha)[0]
+
+
+def finite_population_limits_of(
+    counted: Sequence[SupportCounts], alpha: float
+) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """As `finite_population_limits` for each of several counts; all are searched for at once."""
+    if not counted:
+        return []
+    sizes = [each.supporting.size for each in counted]
+    supporting = np.concatenate([each.supporting for each in counted])
+    # Of each of them every different count once.
+    base = int(supporting.max(initial=0)) + 1
+    codes = np.repeat(np.arange(len(counted)), sizes) * base + supporting
+    unique, where = np.unique(codes, return_inverse=True)
+    of, different = np.divmod(unique, base)
+    supports = [each.support for each in counted]
+    reports = np.array([each.reports for each in counted])[of]
+    support = supports_at(supports, of)
+    width = int(special.bdtrik(1 - _FORGOTTEN, reports, support.q).max(initial=0)) + 2
+    background = np.arange(min(width, int(reports.max(initial=0))) + 1)
 
     # Counts of a few are added up term by term, which costs a tenth of their distributions.
-    few = different <= _FEW_SUPPORTERS
-    if support.p > _MOST_PROBABLE or reports * -math.log1p(-support.q) > _SMALLEST:
-        few[:] = False
+    small = reports * -np.log1p(-support.q) <= _SMALLEST
+    few = (different <= _FEW_SUPPORTERS) & (support.p <= _MOST_PROBABLE) & small
 
     def at_most(
-        count: NDArray[np.int64], holders: NDArray[np.int64], few: NDArray[np.bool_]
+        count: NDArray[np.int64], holders: NDArray[np.int64], at: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         """P(supporters <= count), summed over the number of supporters that are not holders."""
-        found = np.empty(count.size)
-        if few.any():
-            found[few] = _few_at_most(count[few], holders[few], reports, support, background.size)
-        if few.all():
+        found, is_few, others = np.empty(count.size), few[at], reports[at] - holders
+        p, q = support.p[at], support.q[at]
+        if is_few.any():
+            own, beside = (holders[is_few], p[is_few]), (others[is_few], q[is_few])
+            found[is_few] = _few_at_most(count[is_few], own, beside, background.size)
+        if is_few.all():
             return found
-        others = (reports - holders[~few])[:, None]
-        weights = np.diff(_cdf(background, others, support.q), axis=1, prepend=0.0)
-        own = _cdf(count[~few, None] - background, holders[~few, None], support.p)
-        found[~few] = (weights * own).sum(axis=1)
+        count, holders, others, p, q = (
+            column[~is_few, None] for column in (count, holders, others, p, q)
+        )
+        weights = np.diff(_cdf(background, others, q), axis=1, prepend=0.0)
+        found[~is_few] = (weights * _cdf(count - background, holders, p)).sum(axis=1)
         return found
 
     # Of each interval the most holders that fit, and the most that are too few to fit.
-    ends, few = np.concatenate([different, different - 1]), np.concatenate([few, few])
+    ends, both = np.concatenate([different, different - 1]), np.tile(np.arange(different.size), 2)
     is_high = np.arange(ends.size) < different.size
     goal = special.ndtri(np.where(is_high, alpha / 2, 1 - alpha / 2))
 
     def judge(
         chosen: NDArray[np.int64], holders: NDArray[np.int64]
     ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        tail = at_most(ends[chosen], holders, few[chosen])
+        at = both[chosen]
+        tail = at_most(ends[chosen], holders, at)
         fits = np.where(is_high[chosen], tail > alpha / 2, 1 - tail <= alpha / 2)
-        deviation = np.sqrt(reports * support.variance(holders / reports, 1))
+        own = supports_at(supports, of[at])
+        deviation = np.sqrt(reports[at] * own.variance(holders / reports[at], 1))
         return fits, (special.ndtri(tail) - goal[chosen]) * deviation
 
-    share = np.asarray(support.share(different, reports))
+    share = support.share(different, reports)
     normal = score_limits(share, reports, support, z=z_for_alpha(alpha))
-    found = _last_fitting(reports * np.concatenate(normal[::-1]), reports, judge)
+    guess = reports[both] * np.concatenate(normal[::-1])
+    found = _last_fitting(guess, reports[both], judge)
     high, low = found[: different.size], found[different.size :] + 1
-    beyond = clopper_pearson_limits(counted._replace(supporting=different), alpha)
+    beyond = [
+        (end - support.q) / (support.p - support.q)
+        for end in proportion_limits(different, reports, alpha)
+    ]
     low_end = np.where((low > 0) & (low <= reports), low / reports, beyond[0])
     high_end = np.where((high >= 0) & (high < reports), high / reports, beyond[1])
-    return low_end[where], high_end[where]
+    cuts = np.cumsum(sizes)[:-1]
+    return list(zip(*(np.split(end[where], cuts) for end in (low_end, high_end)), strict=True))
 
 
 def _last_fitting(
     guess: NDArray[np.float64],
-    most: int,
+    most: NDArray[np.int64],
     judge: Callable[
         [NDArray[np.int64], NDArray[np.int64]], tuple[NDArray[np.bool_], NDArray[np.float64]]
     ],
@@ -205,12 +243,12 @@ def _last_fitting(
 
     Args:
         guess: float64, (searches,): about where it is.
-        most: the last integer that there is.
+        most: int64, (searches,): the last integer that there is.
         judge: called with the places of some searches and an integer for each, int64, (some,);
             returns whether it fits, and about how far after it the last one is; infinite where
             that cannot be told.
     """
-    fitting, failing = np.full(guess.size, -1), np.full(guess.size, most + 1)
+    fitting, failing = np.full(guess.size, -1), most + 1
     for attempt in itertools.count(1):
         left = np.flatnonzero(failing - fitting > 1)
         if not left.size:
@@ -254,37 +292,40 @@ def null_scores(counted: SupportCounts, repeated: float = 0.0) -> NDArray[np.flo
 
 def _few_at_most(
     count: NDArray[np.int64],
-    holders: NDArray[np.int64],
-    reports: int,
-    support: Support,
+    holders: tuple[NDArray[np.int64], NDArray[np.float64]],
+    others: tuple[NDArray[np.int64], NDArray[np.float64]],
     width: int,
 ) -> NDArray[np.float64]:
-    """P(Bin(holders, p) + Bin(reports - holders, q) <= count), for small counts.
+    """P(Bin(holders) + Bin(others) <= count), for small counts.
 
     Args:
         count: int64, (counts,), from -1 on.
-        holders: int64, (counts,).
+        holders: int64 and float64, (counts,), each: how many there are, and how probably each
+            supports the item.
+        others: likewise, of those that do not hold it.
         width: of how many supporters that are not holders the probability is more than nothing.
     """
     most = int(count.max(initial=0))
-    own = np.cumsum(_probabilities(holders, support.p, most + 1), axis=1)
-    others = _probabilities(reports - holders, support.q, min(width, most + 1))
-    remaining = count[:, None] - np.arange(others.shape[1])
+    own = np.cumsum(_probabilities(*holders, most + 1), axis=1)
+    beside = _probabilities(*others, min(width, most + 1))
+    remaining = count[:, None] - np.arange(beside.shape[1])
     own = np.take_along_axis(own, np.maximum(remaining, 0), axis=1)
-    return np.asarray(np.where(remaining >= 0, others * own, 0.0).sum(axis=1))
+    return np.asarray(np.where(remaining >= 0, beside * own, 0.0).sum(axis=1))
 
 
-def _probabilities(trials: NDArray[np.int64], probability: float, size: int) -> NDArray[np.float64]:
+def _probabilities(
+    trials: NDArray[np.int64], probability: NDArray[np.float64], size: int
+) -> NDArray[np.float64]:
     """P(Bin(trials, probability) = 0, 1, ...), each from the one before: (trials, size)."""
     factors = np.empty((trials.size, size))
-    factors[:, 0] = np.exp(trials * math.log1p(-probability))
+    factors[:, 0] = np.exp(trials * np.log1p(-probability))
     number = np.arange(1, size)
-    odds = probability / (1 - probability)
+    odds = (probability / (1 - probability))[:, None]
     factors[:, 1:] = np.maximum(trials[:, None] + 1 - number, 0) / number * odds
     return np.asarray(np.cumprod(factors, axis=1), np.float64)
 
 
-def _cdf(count: Any, trials: Any, probability: float) -> NDArray[np.float64]:
+def _cdf(count: Any, trials: Any, probability: Any) -> NDArray[np.float64]:
     """P(Bin(trials, probability) <= count) for any integers."""
     inside = (count >= 0) & (count < trials)
     k, n = np.where(inside, count, 0), np.where(inside, trials, 1)

@@ -163,7 +163,7 @@ def z_for_alpha(alpha: float) -> float:
 
 def score_limits(
     share: NDArray[np.float64],
-    reports: int,
+    reports: Any,
     support: Support,
     *,
     z: float,
@@ -179,8 +179,8 @@ def score_limits(
 
     Args:
         share: float64, (items,): the estimates.
-        reports: how many reports there are; at least 1.
-        support: with which probabilities a report supports an item.
+        reports: how many reports there are; at least 1; an int or int64, (items,).
+        support: with which probabilities a report supports an item, likewise.
         z: the width, in standard errors.
         family: the variance that a hash family adds, whatever the share.
         population: whether the devices are a sample, which adds f (1 - f) / n.

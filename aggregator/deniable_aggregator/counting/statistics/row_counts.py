@@ -127,17 +127,26 @@ class PackedCells:
     Args:
         rows: the cells.
         tables: int64, (rows, values), each.
+        starts: int64, (sketches,): the first row of each sketch, whose rows are added up.
     """
 
-    def __init__(self, rows: RowCounts, tables: Sequence[NDArray[np.int64]]) -> None:
+    def __init__(
+        self, rows: RowCounts, tables: Sequence[NDArray[np.int64]], starts: NDArray[np.int64]
+    ) -> None:
         self._rows = rows
+        lengths = np.diff(starts, append=len(rows.least))
+        self._sketch = np.repeat(np.arange(starts.size), lengths)
+
+        def most_together(highest: NDArray[np.int64]) -> int:
+            return int(np.add.reduceat(highest, starts).max())
+
         known = rows.number > 0
         lowest = [
             np.where(known, table, np.iinfo(np.int64).max).min(axis=1, keepdims=True)
             for table in tables
         ]
         above = [np.where(known, table - low, 0) for table, low in zip(tables, lowest, strict=True)]
-        most = [int(rows._above.sum()), *(int(table.max(axis=1).sum()) for table in above)]
+        most = [most_together(each) for each in (rows._above, *(t.max(axis=1) for t in above))]
         self._places: list[tuple[int, int, int]] = []
         self._tables: list[NDArray[np.int64]] = [np.zeros(rows.counts.shape, np.int64)]
         used = 0
@@ -150,18 +159,18 @@ class PackedCells:
             if place:
                 self._tables[-1] |= above[place - 1] << used
             used += bits
-        self._lowest = [int(low.sum()) for low in (rows.least, *lowest)]
+        self._lowest = [np.add.reduceat(low, starts) for low in (rows.least, *lowest)]
 
     @property
-    def size(self) -> int:
-        """How many integers a cell has."""
-        return len(self._tables)
+    def shape(self) -> tuple[int, int]:
+        """How many integers a cell has, and how many sketches there are."""
+        return len(self._tables), len(self._lowest[0])
 
     def add(self, sums: NDArray[np.int64], rows: slice, places: NDArray[Any]) -> None:
         """Adds the cells of some rows to sums.
 
         Args:
-            sums: int64, (integers, items); changed in place.
+            sums: int64, (integers, sketches, items); changed in place.
             rows: which rows.
             places: integers, (rows, items): the place of each item's cell in its row.
         """
@@ -169,22 +178,40 @@ class PackedCells:
         numbers = np.arange(len(cells))[:, None]
         flat = places + numbers * cells.shape[1]
         where = self._rows._values[rows].ravel().take(flat) + numbers * width
+        sketch = self._sketch[rows]
+        starts = np.flatnonzero(np.diff(sketch, prepend=-1))
+        chosen = slice(int(sketch[0]), int(sketch[-1]) + 1)
         for total, table in zip(sums, self._tables, strict=True):
-            total += table[rows].ravel().take(where).sum(axis=0)
+            total[chosen] += _sums_by_sketch(table[rows].ravel().take(where), starts)
         # Counts have the lowest bits of the first.
-        sums[0] += cells.ravel().take(flat).sum(axis=0, dtype=np.int64)
-        sums[0] -= int(self._rows.least[rows].sum())
+        sums[0, chosen] += _sums_by_sketch(cells.ravel().take(flat), starts)
+        sums[0, chosen] -= _sums_by_sketch(self._rows.least[rows], starts)
 
     def unpack(self, sums: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         """The sums of the counts, and of what each table has for them.
 
         Args:
-            sums: int64, (integers, items), over one cell of every row.
+            sums: int64, (integers, sketches, items), over one cell of every row.
+
+        Returns:
+            int64, (sketches, items), each.
         """
         return [
             (sums[at] >> shift & (1 << bits) - 1) + lowest
             for (at, shift, bits), lowest in zip(self._places, self._lowest, strict=True)
         ]
+
+
+def _sums_by_sketch(numbers: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Sums over the rows of each sketch: int64, (sketches, items).
+
+    Args:
+        numbers: integers, (rows, items).
+        starts: int64, (sketches,): the first row of each.
+    """
+    if starts.size == 1:
+        return np.asarray(numbers.sum(axis=0, dtype=np.int64, keepdims=True))
+    return np.asarray(np.add.reduceat(numbers, starts, axis=0, dtype=np.int64))
 
 
 def distinct_counts(
@@ -209,28 +236,56 @@ def distinct_counts(
     return row, above + least[row, 0].astype(np.int64), number
 
 
-def weighted_median(values: NDArray[np.float64], number: NDArray[np.int64]) -> float:
-    """The median of values that come several times each, as `np.median` of all of them."""
-    ordered, ends = _in_order(values, number)
-    middle = np.array([(int(ends[-1]) - 1) // 2, int(ends[-1]) // 2])
-    return float(ordered[np.searchsorted(ends, middle, "right")].mean())
-
-
-def weighted_quantile(values: NDArray[np.float64], number: NDArray[np.int64], q: float) -> float:
-    """A quantile of values that come several times each, as `np.quantile` of all of them.
+def weighted_medians(
+    values: NDArray[np.float64], number: NDArray[np.int64], groups: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """The median of each group of values that come several times each, as `np.median` of them.
 
     Args:
+        values: float64, (values,).
+        number: int64, (values,): how often each comes, at least once.
+        groups: int64, (values,): whose each is; from 0 on, ascending, none without values.
+
+    Returns:
+        float64, (groups,).
+    """
+    ordered, ends, before, size = _in_order(values, number, groups)
+    middle = before + np.stack([(size - 1) // 2, size // 2])
+    return np.asarray(ordered[np.searchsorted(ends, middle, "right")].mean(axis=0))
+
+
+def weighted_quantiles(
+    values: NDArray[np.float64], number: NDArray[np.int64], groups: NDArray[np.int64], q: float
+) -> NDArray[np.float64]:
+    """A quantile of each group of such values, as `np.quantile` of them: float64, (groups,).
+
+    Args:
+        values: as of `weighted_medians`.
+        number: likewise.
+        groups: likewise.
         q: in [0, 1].
     """
-    ordered, ends = _in_order(values, number)
-    place = (int(ends[-1]) - 1) * q
-    first = int(place)
-    both = np.searchsorted(ends, [first, min(first + 1, int(ends[-1]) - 1)], "right")
-    return float(np.quantile(ordered[both], place - first))
+    ordered, ends, before, size = _in_order(values, number, groups)
+    place = (size - 1) * q
+    first = place.astype(np.int64)
+    both = before + np.stack([first, np.minimum(first + 1, size - 1)])
+    low, high = ordered[np.searchsorted(ends, both, "right")]
+    part = place - first
+    apart = high - low
+    return np.asarray(np.where(part < 0.5, low + apart * part, high - apart * (1 - part)))
 
 
 def _in_order(
-    values: NDArray[np.float64], number: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    order = np.argsort(values, kind="stable")
-    return values[order], np.cumsum(number[order])
+    values: NDArray[np.float64], number: NDArray[np.int64], groups: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The values of each group in their order, and up to each how many there are.
+
+    Returns:
+        float64, (values,), and int64, (values,); and how many are before a group, and how many are
+        in it: int64, (groups,), each.
+    """
+    order = np.lexsort((values, groups))
+    ends = np.cumsum(number[order])
+    first = np.flatnonzero(np.diff(groups, prepend=-1))
+    before = np.append(0, ends)[first]
+    return values[order], ends, before, np.diff(before, append=ends[-1])

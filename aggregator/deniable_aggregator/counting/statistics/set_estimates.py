@@ -25,14 +25,17 @@ from deniable_aggregator.counting.statistics.shares import (
     IntervalBounds,
     ItemShares,
 )
-from deniable_aggregator.counting.statistics.sketches import FOUND, explaining, unlisted_share
-from deniable_aggregator.counting.statistics.sum_law import SumLaw, frequencies
+from deniable_aggregator.counting.statistics.sketch_rows import SketchStack
+from deniable_aggregator.counting.statistics.sketches import FOUND, explaining, unlisted_shares
+from deniable_aggregator.counting.statistics.sum_law import frequencies, laws_of_frequencies
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.counting.statistics.row_counts import PackedCells
+    from deniable_aggregator.counting.statistics.shares import Ends
     from deniable_aggregator.counting.statistics.sketch_rows import SketchRows
+    from deniable_aggregator.counting.statistics.sum_law import SumLaw
     from deniable_shared.mechanisms import Support
 
     Floats = NDArray[np.float64]
@@ -54,7 +57,7 @@ class StringCells(Protocol):
     """Where strings are in the rows."""
 
     def sums(self, packed: PackedCells) -> list[NDArray[np.int64]]:
-        """Sums over the cells of each string, one in each row: int64, (items,), each."""
+        """Sums over the cells of each string, one in each row: int64, (1, items), each."""
 
     def table_sums(self, table: NDArray[np.int64]) -> NDArray[np.int64]:
         """Sums over the cells of each string, one in each row: int64, (items,).
@@ -77,6 +80,7 @@ class FoundItems:
 
     Attributes:
         rows: the counts.
+        stack: what is usual in them.
         numbers: int64, (rows,): which rows these are; each has reports.
         lemma: with which probabilities a report supports an item, over all hash functions.
         items: int64, (found,): the places of the items in the list.
@@ -85,6 +89,7 @@ class FoundItems:
     """
 
     rows: SketchRows
+    stack: SketchStack
     numbers: NDArray[np.int64]
     lemma: Support
     items: NDArray[np.int64]
@@ -94,9 +99,8 @@ class FoundItems:
     @cached_property
     def law(self) -> SumLaw:
         """The law of the sum over the cells of an item that nobody holds."""
-        return SumLaw.of_frequencies(
-            frequencies(self.rows.coarse(np.rint(self.cells).astype(np.int64)))
-        )
+        cells = np.rint(self.cells).astype(np.int64)
+        return laws_of_frequencies(frequencies(self.stack.coarse(cells)))[0]
 
     @cached_property
     def absent_variance(self) -> float:
@@ -240,6 +244,7 @@ class SetShares(ItemShares):
         share: NDArray[np.float64],  # noqa: ARG002
         alpha: float,
         allowance: Allowance,
+        exact: Ends | None = None,
     ) -> IntervalBounds:
         """The ends of each estimate's interval: Wilson's, or exact ones for few reports.
 
@@ -247,11 +252,12 @@ class SetShares(ItemShares):
             share: float64, (items,): not needed, as the variance is that at each share itself.
             alpha: the probability that one interval may miss, in (0, 1).
             allowance: what they allow for beside noise.
+            exact: as of `ItemShares.limits`.
         """
         z, estimate = z_for_alpha(alpha), self.share
         counted = cast("SupportCounts", self.support_counts)
         if binomial.is_small_count(counted, alpha):
-            return self._exact_limits(counted, alpha, allowance)
+            return self._exact_limits(counted, alpha, allowance, exact)
         sampled = 0.0
         if allowance.population:
             sampled = 1 / self.found.rows.total + allowance.repeats.extra
@@ -271,7 +277,7 @@ class SetShares(ItemShares):
         )
 
     def _exact_limits(
-        self, counted: SupportCounts, alpha: float, allowance: Allowance
+        self, counted: SupportCounts, alpha: float, allowance: Allowance, exact: Ends | None
     ) -> IntervalBounds:
         """Intervals from the exact binomial law of an item's supporters.
 
@@ -284,7 +290,7 @@ class SetShares(ItemShares):
             counted._replace(family_variance=0.0),
         )
         share = np.clip(self.share, 0.0, 1.0)
-        around = plain.limits(share, alpha, allowance)
+        around = plain.limits(share, alpha, allowance, exact)
         law = counted.support.variance(0.0, counted.reports)
         beyond = np.maximum(self.null_variance - law, 0.0) + self.found.beside(share, self.own)
         added = z_for_alpha(alpha) ** 2 * beyond
@@ -311,9 +317,10 @@ def shares_of_sets(
         places: where the items are.
     """
     total, gap = rows.total, lemma.p - lemma.q
-    supporting, capped = places.sums(rows.tested)
-    scores = rows.law.scores(capped)
-    found, buckets = _explain(rows, numbers, lemma, places, supporting, scores)
+    stack = SketchStack([rows])
+    ((supporting,), (capped,)), (law,) = places.sums(stack.tested), stack.laws
+    scores = law.scores(capped)
+    found, buckets = _explain(stack, numbers, lemma, places, supporting, scores)
     fine = np.rint(found.cells * _FINE).astype(np.int64)
     left = places.table_sums(fine)
     share = (left / (_FINE * total) - lemma.q) / gap
@@ -333,14 +340,14 @@ def shares_of_sets(
         law_scores=scores,
         found=found,
         own=own,
-        unlisted=unlisted_share(rows, _unexplained(found, buckets, share)),
+        unlisted=unlisted_shares(stack, _unexplained(found, buckets, share))[0],
     )
     clipped = np.clip(share, 0.0, 1.0)
     return replace(estimates, variance=estimates.variance_with(clipped, Allowance(total)))
 
 
 def _explain(
-    rows: SketchRows,
+    stack: SketchStack,
     numbers: NDArray[np.int64],
     lemma: Support,
     places: StringCells,
@@ -348,7 +355,7 @@ def _explain(
     scores: Floats,
 ) -> tuple[FoundItems, NDArray[np.int64]]:
     """The items that are found by the test, and what they add; and their buckets: (found, rows)."""
-    items = np.flatnonzero(scores > FOUND)
+    (rows,), items = stack.sketches, np.flatnonzero(scores > FOUND)
     most = MOST_FOUND_CELLS // rows.rows
     if items.size > most:
         items = np.sort(np.argsort(-scores, kind="stable")[:most])
@@ -365,7 +372,7 @@ def _explain(
         if turn < ROUNDS - 1:
             left = cells.take(own).sum(axis=1)
             share = share + (left / rows.total - lemma.q) / gap
-    return FoundItems(rows, numbers, lemma, items, share, cells), buckets
+    return FoundItems(rows, stack, numbers, lemma, items, share, cells), buckets
 
 
 def _unexplained(found: FoundItems, buckets: NDArray[np.int64], share: Floats) -> NDArray[np.int64]:

@@ -16,9 +16,14 @@ from deniable_aggregator.counting.statistics.intervals import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from deniable_aggregator.counting.statistics.binomial import SupportCounts
+
+    Ends = tuple[NDArray[np.float64], NDArray[np.float64]]
+    """The lower and the upper ends of intervals: float64, (items,), each."""
 
 
 LEAST_VARIANCE: Final = 1e-30
@@ -152,8 +157,24 @@ class ItemShares:
             return np.asarray(self.share / np.sqrt(self.null_variance_with(repeats)))
         return binomial.null_scores(self.support_counts, repeats.noise(0.0))
 
+    def exact_counts(self, alpha: float, allowance: Allowance) -> SupportCounts | None:
+        """The counts from whose exact law about these devices intervals are made; None for none.
+
+        Args:
+            alpha: as of `limits`.
+            allowance: as of `limits`.
+        """
+        counted = self.support_counts
+        if counted is None or allowance.population or counted.sampled:
+            return None
+        return counted if binomial.is_small_count(counted, alpha) else None
+
     def limits(
-        self, share: NDArray[np.float64], alpha: float, allowance: Allowance
+        self,
+        share: NDArray[np.float64],
+        alpha: float,
+        allowance: Allowance,
+        exact: Ends | None = None,
     ) -> IntervalBounds:
         """The ends of each estimate's interval.
 
@@ -161,6 +182,7 @@ class ItemShares:
             share: float64, (items,): the best estimates of the true shares, from all specs.
             alpha: the probability that one interval may miss, in (0, 1).
             allowance: what they allow for beside noise.
+            exact: the ends of the intervals of `exact_counts`, where they are known already.
         """
         z, counted = z_for_alpha(alpha), self.support_counts
         share = np.clip(share, 0.0, 1.0)
@@ -182,7 +204,7 @@ class ItemShares:
             )
             return self._bounds_between(low, high, exact=False)
         limits = binomial.clopper_pearson_limits if sampled else binomial.finite_population_limits
-        low, high = limits(counted, alpha)
+        low, high = exact or limits(counted, alpha)
         repeated: Any = repeats.variance(share, population=allowance.population)
         added = z**2 * (counted.family_variance + repeated)
         below = np.sqrt(np.maximum(self.share - low, 0.0) ** 2 + added)
@@ -198,6 +220,26 @@ class ItemShares:
         return IntervalBounds(
             np.minimum(low, share), np.maximum(high, share), np.full(share.size, exact)
         )
+
+
+def limits_of_each(
+    estimates: Sequence[tuple[ItemShares, Allowance]], alpha: float
+) -> list[IntervalBounds]:
+    """The intervals of several estimates, around each one's own shares.
+
+    Exact ones are looked for all at once: those of few items take longer to call NumPy for.
+
+    Args:
+        estimates: with what the intervals of each allow for beside noise.
+        alpha: the probability that one interval may miss, in (0, 1).
+    """
+    counts = [shares.exact_counts(alpha, allowance) for shares, allowance in estimates]
+    small = [counted for counted in counts if counted is not None]
+    ends = iter(binomial.finite_population_limits_of(small, alpha))
+    return [
+        shares.limits(shares.share, alpha, allowance, None if counted is None else next(ends))
+        for (shares, allowance), counted in zip(estimates, counts, strict=True)
+    ]
 
 
 _HIGHEST_SCORE: Final = 37.0
@@ -244,7 +286,11 @@ class CountedSums(ItemShares):
         return replace(self, counts=self.counts / factor, trials=self.trials / factor)
 
     def limits(
-        self, share: NDArray[np.float64], alpha: float, allowance: Allowance
+        self,
+        share: NDArray[np.float64],
+        alpha: float,
+        allowance: Allowance,
+        exact: Ends | None = None,
     ) -> IntervalBounds:
         """The ends of each estimate's interval: exact parts where there are few reports.
 
@@ -252,8 +298,9 @@ class CountedSums(ItemShares):
             share: float64, (items,): the best estimates of the true shares, from all specs.
             alpha: the probability that one interval may miss, in (0, 1).
             allowance: what they allow for beside noise.
+            exact: as of `ItemShares.limits`.
         """
-        normal = super().limits(share, alpha, allowance)
+        normal = super().limits(share, alpha, allowance, exact)
         few = self._few(alpha)
         if not few.any():
             return normal

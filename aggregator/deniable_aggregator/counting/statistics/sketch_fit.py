@@ -166,9 +166,15 @@ class FittedRows(SketchRows):
         self.said = np.asarray(self.share(supporting, reports[:, None]))
         self.fit = self._explain(np.zeros(0, np.int64), np.zeros((0, self.rows), np.int64))
 
+    def deviations(self, score: float) -> float:
+        """Of the sum of `pulls` over the rows, for a string that nobody holds.
+
+        See `SumLaw.deviations`.
+        """
+        return self._kept_law.deviations(score)
+
     @cached_property
-    def kept_law(self) -> SumLaw:
-        """The law of the sum of `pulls` over the rows, for a string that nobody holds."""
+    def _kept_law(self) -> SumLaw:
         return SumLaw.of_cells(self.pulls, step=0.0)
 
     @property
@@ -358,6 +364,7 @@ def fitted_shares(
         law_scores=scores,
         kept=found.kept,
         rows=rows,
+        deviations=rows.deviations,
         unlisted=rows.unlisted,
     )
     clipped = np.clip(found.share, 0.0, 1.0)

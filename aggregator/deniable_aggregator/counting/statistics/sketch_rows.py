@@ -1,4 +1,4 @@
-"""The cells of a sketch's rows: which are too high for an item, and what the others hold."""
+"""The cells of the rows of sketches: which are too high for an item, and what the others hold."""
 
 from __future__ import annotations
 
@@ -7,18 +7,22 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from deniable_aggregator.counting.statistics.binomial import supports_at
 from deniable_aggregator.counting.statistics.row_counts import (
     PackedCells,
     RowCounts,
     distinct_counts,
-    weighted_median,
-    weighted_quantile,
+    weighted_medians,
+    weighted_quantiles,
 )
-from deniable_aggregator.counting.statistics.sum_law import SumLaw
+from deniable_aggregator.counting.statistics.sum_law import laws_of_frequencies
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
+    from deniable_aggregator.counting.statistics.sum_law import SumLaw
     from deniable_shared.mechanisms import Support
 
 
@@ -43,9 +47,9 @@ class OtherCells(NamedTuple):
     """The cells beside an item's own that would be kept, if they had the item's devices on top.
 
     Attributes:
-        number: float64, (items, rows): how many there are.
-        mean: float64, (items, rows): how many reports support them on average.
-        squares: float64, (items, rows): the sum of their squared deviations from that.
+        number: float64, (cells,): how many there are.
+        mean: float64, (cells,): how many reports support them on average.
+        squares: float64, (cells,): the sum of their squared deviations from that.
     """
 
     number: NDArray[np.float64]
@@ -58,25 +62,22 @@ class KeptCells(NamedTuple):
 
     Attributes:
         mean: float64, (rows,): how many reports support a kept cell on average.
-        variance: of an estimate over all rows, about these means.
-        own: which part of a row's mean is an item's own cell, on average.
+        variance: float64, (sketches,): of an estimate over all rows, about these means.
+        own: float64, (sketches,): which part of a row's mean is an item's own cell, on average.
     """
 
     mean: NDArray[np.float64]
-    variance: float
-    own: float
+    variance: NDArray[np.float64]
+    own: NDArray[np.float64]
 
 
 class SketchRows:
     """The counts of a sketch, row by row.
 
-    A string that nobody holds has a uniformly random cell in every row, independently of the counts
-    (see `sum_law`). A few cells hold a very common string, listed or
-    not, and would dominate every sum: for the test they are capped, and for the estimate of an item
-    they are left out.
-
     Attributes:
-        usual: the share of the devices that most cells hold at least.
+        total: how many reports all rows have.
+        rows: how many rows there are.
+        buckets: how many cells each has.
         gap: how much more probably a report supports its own bucket than another.
 
     Args:
@@ -93,16 +94,6 @@ class SketchRows:
         self.total = int(reports.sum())
         self.rows, self.buckets = supporting.shape
         self.gap = support.p - support.q
-        # Most cells hold little beside noise, but how much depends on the number of buckets. Some
-        # of the rows tell it as well as all.
-        sample = np.arange(0, self.rows, max(1, self.rows // _ENOUGH_ROWS))
-        row, counts, number = distinct_counts(supporting[sample])
-        row = sample[row]
-        usual = weighted_median(self.share(counts, reports[row]), number)
-        self.usual = min(max(usual, 0.0), 1.0)
-        expected, deviation = (moment[0, row] for moment in self._law(np.zeros(1)))
-        lower = weighted_quantile((counts - expected) / deviation, number, _LOWER_DEVIATION)
-        self._spread = max(1.0, -lower)
 
     def share(self, supporting: Any, reports: Any) -> Any:
         """The share that some reports say of a bucket, by the support lemma.
@@ -113,32 +104,123 @@ class SketchRows:
         """
         return (supporting / reports - self.support.q) / self.gap
 
-    def caps(self, share: NDArray[np.float64], deviations: float) -> NDArray[np.float64]:
+    @property
+    def most_beside(self) -> float:
+        """Rows in which another string has a larger share are left out for a string's estimate."""
+        return ROW_CAP * self.cell_deviation
+
+    @property
+    def cell_deviation(self) -> float:
+        """The standard deviation of the share that one row says of an item nobody holds."""
+        return float(np.sqrt(self.support.variance(0.0, 1) * self.rows / self.total))
+
+
+class SketchStack:
+    """What is usual in the rows of one sketch, or of several: worked out for all of them at once.
+
+    A string that nobody holds has a uniformly random cell in every row, independently of the counts
+    (see `sum_law`). A few cells hold a very common string, listed or
+    not, and would dominate every sum: for the test they are capped, and for the estimate of an item
+    they are left out.
+
+    Few reports take longer to call NumPy for than to look at, so sketches of few reports, such as
+    those of the versions of a metric, stand in one table, the rows of one after those of another.
+
+    Attributes:
+        sketches: each with the same number of buckets.
+        total: int64, (sketches,): how many reports each has.
+        rows: int64, (sketches,): how many rows each has.
+        starts: int64, (sketches,): the first row of each.
+        sketch: int64, (rows,): whose each row is.
+        reports: int64, (rows,): each at least 1.
+        supporting: integers, (rows, buckets): how many reports of a row support a bucket.
+        usual: float64, (sketches,): the share of the devices that most cells hold at least.
+    """
+
+    def __init__(self, sketches: Sequence[SketchRows]) -> None:
+        self.sketches = tuple(sketches)
+        self.total, self.rows = (
+            np.array([getattr(sketch, name) for sketch in sketches]) for name in ("total", "rows")
+        )
+        self.starts = np.cumsum(self.rows) - self.rows
+        self.sketch = np.repeat(np.arange(self.rows.size), self.rows)
+        self.reports, self.supporting = sketches[0].reports, sketches[0].supporting
+        if len(sketches) > 1:
+            self.reports, self.supporting = (
+                np.concatenate([getattr(sketch, name) for sketch in sketches])
+                for name in ("reports", "supporting")
+            )
+        support = supports_at([sketch.support for sketch in sketches], self.sketch)
+        self._p, self._q, self._gap = support.p, support.q, support.p - support.q
+        # Most cells hold little beside noise, but how much depends on the number of buckets. Some
+        # of the rows tell it as well as all.
+        sample = np.concatenate(
+            [
+                np.arange(start, start + rows, max(1, rows // _ENOUGH_ROWS))
+                for start, rows in zip(self.starts.tolist(), self.rows.tolist(), strict=True)
+            ]
+        )
+        row, counts, number = distinct_counts(self.supporting[sample])
+        row = sample[row]
+        of = self.sketch[row]
+        shares = (counts / self.reports[row] - self._q[row]) / self._gap[row]
+        self.usual = np.clip(weighted_medians(shares, number, of), 0.0, 1.0)
+        expected, deviation = self._absent_law
+        away = (counts - expected[row]) / deviation[row]
+        self._spread = np.maximum(1.0, -weighted_quantiles(away, number, of, _LOWER_DEVIATION))
+
+    @property
+    def gap(self) -> NDArray[np.float64]:
+        """The `SketchRows.gap` of each sketch: float64, (sketches,)."""
+        return np.asarray(self._gap[self.starts])
+
+    def caps(self, deviations: float) -> NDArray[np.float64]:
+        """The highest count that a cell of an item nobody holds may have: float64, (rows,).
+
+        Args:
+            deviations: as of `caps_at`.
+        """
+        return self._caps(self._absent_law, deviations, slice(None))
+
+    def caps_at(
+        self, share: NDArray[np.float64], deviations: float, rows: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
         """The highest count that a cell of an item may have.
 
         Args:
-            share: float64, (items,): the items' shares, in [0, 1].
+            share: float64, (cells,): the item's share, in [0, 1].
             deviations: how many standard deviations above its mean it lies; the term after it
                 allows for the skewness of small counts (Cornish and Fisher 1938).
-
-        Returns:
-            float64, (items, rows).
+            rows: int64, (cells,): the row of each cell.
         """
-        expected, deviation = self._law(share)
-        skew = (deviations**2 - 1) / 6 * (1 - 2 * expected / self.reports)
-        return np.asarray(expected + deviations * self._spread * deviation + skew)
+        return self._caps(self._law(share, rows), deviations, rows)
+
+    def _caps(
+        self, law: tuple[NDArray[np.float64], NDArray[np.float64]], deviations: float, rows: Any
+    ) -> NDArray[np.float64]:
+        expected, deviation = law
+        skew = (deviations**2 - 1) / 6 * (1 - 2 * expected / self.reports[rows])
+        spread = self._spread[self.sketch[rows]]
+        return np.asarray(expected + deviations * spread * deviation + skew)
+
+    def sums(self, numbers: NDArray[Any]) -> NDArray[Any]:
+        """The sum over the rows of each sketch: (sketches,), or (sketches, ...).
+
+        Args:
+            numbers: (rows,), or (rows, ...).
+        """
+        return np.asarray(np.add.reduceat(numbers, self.starts, axis=0))
 
     @cached_property
     def _cells(self) -> RowCounts:
         """What the cells count, those that nothing tells apart as one."""
-        absent = np.zeros(1)
-        caps = self.caps(absent, ROW_CAP)[0], self.caps(absent, TEST_CAP)[0] + 1, self._most
+        caps = self.caps(ROW_CAP), self.caps(TEST_CAP) + 1, self._most
         return RowCounts(self.supporting, np.floor(np.max(caps, axis=0)).astype(np.int64) + 1)
 
     @cached_property
     def _capped(self) -> NDArray[np.int64]:
         """What a cell of each count counts for the test: int64, (rows, values), from 0 on."""
-        cap = np.ceil(self.caps(np.zeros(1), TEST_CAP)).astype(np.int64).T
+        cap = np.ceil(self.caps(TEST_CAP)).astype(np.int64)[:, None]
         return self._coarse(np.minimum(self._cells.counts, cap))
 
     def coarse(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -150,20 +232,22 @@ class SketchRows:
         return self._in_steps(cells - cells.min(axis=1, keepdims=True))
 
     @cached_property
-    def law(self) -> SumLaw:
-        """The law of the sum of `_capped` over the rows, for a string that nobody holds."""
-        return SumLaw.of_frequencies(self._cells.frequencies(self._capped))
+    def laws(self) -> list[SumLaw]:
+        """Of each sketch the law of the sum of `_capped`, for a string that nobody holds."""
+        return laws_of_frequencies(self._cells.frequencies(self._capped), self.starts)
 
     @cached_property
     def _kept(self) -> NDArray[np.bool_]:
         """Which counts are kept for an item that nobody holds: bool, (rows, values)."""
         cells = self._cells
-        return np.asarray((cells.counts <= self.caps(np.zeros(1), ROW_CAP).T) & (cells.number > 0))
+        return np.asarray((cells.counts <= self.caps(ROW_CAP)[:, None]) & (cells.number > 0))
 
     @cached_property
-    def kept_law(self) -> SumLaw:
-        """The law of the sum of `_centred` over the rows, for a string that nobody holds."""
-        return SumLaw.of_frequencies(self._cells.frequencies(self._coarse(self._centred)))
+    def kept_laws(self) -> list[SumLaw]:
+        """Of each sketch the law of the sum of `_centred`, for a string that nobody holds."""
+        return laws_of_frequencies(
+            self._cells.frequencies(self._coarse(self._centred)), self.starts
+        )
 
     @cached_property
     def kept_cells(self) -> KeptCells:
@@ -177,8 +261,8 @@ class SketchRows:
         spread = cells.sums(deviations**2) / divisor
         return KeptCells(
             mean=mean,
-            variance=float(spread.sum()) / (self.total * self.gap) ** 2,
-            own=float(np.mean(1 / np.maximum(divisor, 2))),
+            variance=self.sums(spread) / (self.total * self.gap) ** 2,
+            own=self.sums(1 / np.maximum(divisor, 2)) / self.rows,
         )
 
     @cached_property
@@ -195,42 +279,37 @@ class SketchRows:
         they are kept; and where they are not, how many reports their row has.
         """
         left_out = np.where(self._kept, 0, self.reports[:, None])
-        return PackedCells(self._cells, (self._capped, self._centred, left_out))
+        return PackedCells(self._cells, (self._capped, self._centred, left_out), self.starts)
 
     @cached_property
     def tested(self) -> PackedCells:
         """Of `packed` the counts, and what these count for the test."""
-        return PackedCells(self._cells, (self._capped,))
+        return PackedCells(self._cells, (self._capped,), self.starts)
 
     @cached_property
-    def rounded(self) -> float:
+    def rounded(self) -> NDArray[np.float64]:
         """By how much sums of what exceeds row means are too high, as these were rounded."""
         mean = self.kept_cells.mean
-        return float((mean - np.rint(mean)).sum())
-
-    @property
-    def most_beside(self) -> float:
-        """Rows in which another string has a larger share are left out for a string's estimate."""
-        return ROW_CAP * self.cell_deviation
-
-    @property
-    def cell_deviation(self) -> float:
-        """The standard deviation of the share that one row says of an item nobody holds."""
-        return float(np.sqrt(self.support.variance(0.0, 1) * self.rows / self.total))
+        return self.sums(mean - np.rint(mean))
 
     def others(
-        self, share: NDArray[np.float64], cells: NDArray[np.int64], highest: NDArray[np.float64]
+        self,
+        share: NDArray[np.float64],
+        rows: NDArray[np.int64],
+        cells: NDArray[np.int64],
+        highest: NDArray[np.float64],
     ) -> OtherCells:
         """The cells that would be kept for items, beside their own.
 
         Args:
-            share: float64, (items,): the items' shares, in [0, 1].
-            cells: int64, (items, rows): their own cells.
-            highest: float64, (items, rows): up to where a cell is kept for them.
+            share: float64, (cells,): the share of the item whose cell it is, in [0, 1].
+            rows: int64, (cells,): the row of each cell.
+            cells: int64, (cells,): what it counts.
+            highest: float64, (cells,): up to where a cell is kept for the item.
         """
         least, sums = self._cumulated_counts
-        width, rows = sums.shape[2], np.arange(self.rows)
-        limit = np.floor(highest - share[:, None] * self.reports * self.gap).astype(np.int64)
+        width, least = sums.shape[2], least[rows]
+        limit = np.floor(highest - share * self.reports[rows] * self._gap[rows]).astype(np.int64)
         ends = np.clip(limit - least + 1, 0, width - 1)
         number, first, second = (column[rows, ends] for column in sums)
         own = np.where(cells <= limit, cells - least, 0)
@@ -242,7 +321,9 @@ class SketchRows:
     @cached_property
     def _most(self) -> NDArray[np.float64]:
         """The highest count of a cell beside its own that any item keeps: float64, (rows,)."""
-        most = self.caps(_GRID, ROW_CAP) - _GRID[:, None] * self.reports * self.gap
+        grid = _GRID[:, None]
+        most = self._caps(self._law(grid, slice(None)), ROW_CAP, slice(None))
+        most -= grid * self.reports * self._gap
         return np.asarray(most.max(axis=0))
 
     @cached_property
@@ -265,15 +346,23 @@ class SketchRows:
         return self._in_steps(numbers - known.min(axis=1, keepdims=True))
 
     def _in_steps(self, above: NDArray[np.int64]) -> NDArray[np.int64]:
-        _, deviation = self._law(np.zeros(1))
-        step = max(1, int(np.median(deviation)) // _LEVELS)
-        return np.asarray(above if step == 1 else above // step)
+        deviation = self._absent_law[1]
+        middle = weighted_medians(deviation, np.ones(deviation.size, np.int64), self.sketch)
+        steps = np.maximum(1, middle.astype(np.int64) // _LEVELS)
+        return above if (steps == 1).all() else above // steps[self.sketch][:, None]
 
-    def _law(self, share: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Mean and standard deviation of an item's cells: float64, (items, rows), each."""
-        p, q = self.support.p, self.support.q
-        cell_share = np.minimum(share + self.usual, 1.0)[:, None]
+    @cached_property
+    def _absent_law(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Mean and standard deviation of the cells of an item nobody holds: float64, (rows,)."""
+        return self._law(np.zeros(self.sketch.size), slice(None))
+
+    def _law(
+        self, share: NDArray[np.float64], rows: Any
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Mean and standard deviation of an item's cells: float64, of the shares' shape, each."""
+        p, q, reports = self._p[rows], self._q[rows], self.reports[rows]
+        cell_share = np.minimum(share + self.usual[self.sketch[rows]], 1.0)
         variance = (1 - cell_share) * q * (1 - q) + cell_share * p * (1 - p)
         # Which of the holders are in a row is random, too.
-        variance = variance + cell_share * (1 - cell_share) * self.gap**2
-        return self.reports * (q + cell_share * self.gap), np.sqrt(self.reports * variance)
+        variance = variance + cell_share * (1 - cell_share) * self._gap[rows] ** 2
+        return reports * (q + cell_share * self._gap[rows]), np.sqrt(reports * variance)

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, NamedTuple, Self, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, cast
 
 import numpy as np
 
 from deniable_aggregator.counting.statistics import binomial
-from deniable_aggregator.counting.statistics.binomial import SupportCounts
+from deniable_aggregator.counting.statistics.binomial import SupportCounts, supports_at
 from deniable_aggregator.counting.statistics.influence import influence
 from deniable_aggregator.counting.statistics.intervals import (
     RepeatedReports,
@@ -23,14 +24,16 @@ from deniable_aggregator.counting.statistics.intervals import (
     z_for_alpha,
 )
 from deniable_aggregator.counting.statistics.shares import Allowance, IntervalBounds, ItemShares
-from deniable_aggregator.counting.statistics.sketch_rows import ROW_CAP, SketchRows
+from deniable_aggregator.counting.statistics.sketch_rows import ROW_CAP
 from deniable_aggregator.counting.yield_points import yield_point
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from deniable_aggregator.counting.statistics.shares import Ends
+    from deniable_aggregator.counting.statistics.sketch_rows import SketchRows, SketchStack
     from deniable_shared.mechanisms import Support
 
 
@@ -65,25 +68,29 @@ def explaining(
     return chosen[np.argsort(-share[chosen], kind="stable")[:most]]
 
 
-def unlisted_share(rows: SketchRows, unexplained: NDArray[np.int64]) -> float | None:
+def unlisted_shares(stack: SketchStack, unexplained: NDArray[np.int64]) -> list[float | None]:
     """The share of the most common string that is no candidate, if it is clear that there is one.
 
     Args:
         unexplained: int64, (rows, buckets): the counts, 0 in cells of candidates that were found.
 
     Returns:
-        The median over the rows of the largest cell that is not explained. None where too few rows
-        have one that is more than noise, or where several strings of half of it may share cells.
+        Of each sketch the median over the rows of the largest cell that is not explained. None
+        where too few rows have one that is more than noise, or where several strings of half of it
+        may share cells.
     """
     largest = unexplained.max(axis=1)
-    is_high = largest > rows.caps(np.zeros(1), _DEVIATIONS)[0]
-    if is_high.mean() < _LEAST_ROWS:
-        return None
-    shares = rows.share(largest, rows.reports) - rows.usual
-    halves = math.floor(2 / max(float(np.quantile(shares, 1 - _LEAST_ROWS)), 1e-9))
-    if halves * (halves - 1) / 2 > _MOST_COLLISIONS * rows.buckets:
-        return None
-    return min(float(np.median(shares)), 1.0)
+    high = stack.sums((largest > stack.caps(_DEVIATIONS)).astype(np.int64))
+    found: list[float | None] = [None] * len(stack.sketches)
+    for place, rows in enumerate(stack.sketches):
+        if high[place] / rows.rows < _LEAST_ROWS:
+            continue
+        first = int(stack.starts[place])
+        shares = rows.share(largest[first : first + rows.rows], rows.reports) - stack.usual[place]
+        halves = math.floor(2 / max(float(np.quantile(shares, 1 - _LEAST_ROWS)), 1e-9))
+        if halves * (halves - 1) / 2 <= _MOST_COLLISIONS * rows.buckets:
+            found[place] = min(float(np.median(shares)), 1.0)
+    return found
 
 
 _ROUNDS: Final = 4
@@ -101,15 +108,18 @@ FOUND: Final = 4.0
 _CHUNK_CELLS: Final = 1 << 16
 """So many cells of items are judged at once: they stay in the processor's cache."""
 
+_SMALL_CELLS: Final = 1 << 13
+"""Fewer cells of the items of a sketch are judged together with those of others."""
+
 
 class StringSums(NamedTuple):
-    """Sums over the cells of strings, one in each row.
+    """Sums over the cells of strings, one in each row of a sketch.
 
     Attributes:
-        supporting: int64, (items,): how many reports support each.
-        capped: int64, (items,): what they count for the test.
-        centred: int64, (items,): by how much those that are kept exceed their row's mean.
-        left_out: int64, (items,): how many reports are in the other rows.
+        supporting: int64, (sketches, items): how many reports support each.
+        capped: int64, (sketches, items): what they count for the test.
+        centred: int64, (sketches, items): by how much those that are kept exceed their row's mean.
+        left_out: int64, (sketches, items): how many reports are in the other rows.
     """
 
     supporting: NDArray[np.int64]
@@ -129,11 +139,14 @@ class SketchShares(ItemShares):
     Attributes:
         kept: float64, (items,): how many reports are in the rows kept for an item.
         rows: the counts.
+        deviations: how many standard deviations from its mean the sum over the cells of an item
+            that nobody holds lies where it has a score; see `SumLaw.deviations`.
         unlisted: the share of the most common string that is no candidate, where it is clear.
     """
 
     kept: NDArray[np.float64]
     rows: SketchRows
+    deviations: Callable[[float], float]
     unlisted: float | None = None
 
     def take(self, chosen: NDArray[np.int64]) -> Self:
@@ -163,6 +176,7 @@ class SketchShares(ItemShares):
         share: NDArray[np.float64],  # noqa: ARG002
         alpha: float,
         allowance: Allowance,
+        exact: Ends | None = None,
     ) -> IntervalBounds:
         """The ends of each estimate's interval: Wilson's, or exact ones for few reports.
 
@@ -170,18 +184,19 @@ class SketchShares(ItemShares):
             share: float64, (items,): not needed, as the variance is that at each share itself.
             alpha: the probability that one interval may miss, in (0, 1).
             allowance: what they allow for beside noise.
+            exact: as of `ItemShares.limits`.
         """
         z, estimate = z_for_alpha(alpha), self.share
         counted = cast("SupportCounts", self.support_counts)
         if binomial.is_small_count(counted, alpha):
-            return self._exact_limits(counted, alpha, allowance)
+            return self._exact_limits(counted, alpha, allowance, exact)
         slope, curvature = self._growth(allowance)
         absent = self._absent(allowance)
         # The cells of others are not quite normal; a high estimate decides the lower end.
         low, high = (
             wilson_end(
                 estimate,
-                (self.rows.kept_law.deviations(-side) / side) ** 2 * absent,
+                (self.deviations(-side) / side) ** 2 * absent,
                 slope,
                 curvature,
                 side,
@@ -238,7 +253,7 @@ class SketchShares(ItemShares):
         return (own + sampled) * stretch - sampled * elsewhere, sampled * (stretch - elsewhere)
 
     def _exact_limits(
-        self, counted: SupportCounts, alpha: float, allowance: Allowance
+        self, counted: SupportCounts, alpha: float, allowance: Allowance, exact: Ends | None
     ) -> IntervalBounds:
         """Intervals from the exact binomial law of the supporters in all rows.
 
@@ -252,7 +267,7 @@ class SketchShares(ItemShares):
             counted._replace(family_variance=0.0),
         )
         share = np.clip(self.share, 0.0, 1.0)
-        around = plain.limits(share, alpha, allowance)
+        around = plain.limits(share, alpha, allowance, exact)
         stretch = self.rows.total / self.kept
         law = counted.support.variance(0.0, counted.reports) * stretch
         added = z_for_alpha(alpha) ** 2 * np.maximum(self.null_variance - law, 0.0)
@@ -261,69 +276,164 @@ class SketchShares(ItemShares):
         return IntervalBounds(self.share - below, self.share + above, around.exact)
 
 
+class _Cells(NamedTuple):
+    """The cells of some strings: of each one in every row of one sketch.
+
+    Attributes:
+        sketch: int64, (strings,): in whose rows; ascending.
+        item: int64, (strings,): which string of the list.
+        starts: int64, (strings,): the first cell of each.
+        string: int64, (cells,): whose each cell is. Of one sketch, (strings, 1).
+        rows: int64, (cells,): the row of each. Of one sketch, (1, rows), so that what follows from
+            a row is not looked up for each string.
+    """
+
+    sketch: NDArray[np.int64]
+    item: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    string: NDArray[np.int64]
+    rows: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, stack: SketchStack, sketch: NDArray[np.int64], item: NDArray[np.int64]) -> _Cells:
+        """All cells of some strings, each in the rows of one sketch."""
+        lengths, first = stack.rows[sketch], stack.starts[sketch]
+        starts, strings = np.cumsum(lengths) - lengths, np.arange(sketch.size)
+        if sketch[0] == sketch[-1]:
+            rows = first[0] + np.arange(lengths[0])
+            return cls(sketch, item, starts, strings[:, None], rows[None])
+        string = np.repeat(strings, lengths)
+        return cls(sketch, item, starts, string, np.arange(string.size) + (first - starts)[string])
+
+    def sums(self, numbers: NDArray[Any]) -> NDArray[Any]:
+        """The sum over the cells of each string: (strings,).
+
+        Args:
+            numbers: of each cell.
+        """
+        if self.rows.ndim > 1:
+            return np.asarray(numbers.sum(axis=1))
+        return np.asarray(np.add.reduceat(numbers, self.starts))
+
+
+def _in_chunks(
+    stack: SketchStack, chosen: NDArray[np.bool_]
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Strings in sketches, so many at a time that their cells stay in the processor's cache.
+
+    Args:
+        chosen: bool, (sketches, items): which strings in which sketches.
+
+    Yields:
+        The sketch of each, ascending, and the string: int64, (some,), each.
+    """
+    rows = stack.rows
+    small = chosen.any(axis=1) & (rows * chosen.sum(axis=1) < _SMALL_CELLS)
+    sketch, item = np.nonzero(chosen & small[:, None])
+    ends = np.cumsum(rows[sketch])
+    cuts = np.flatnonzero(np.diff(ends // _CHUNK_CELLS)) + 1
+    if sketch.size:
+        yield from zip(np.split(sketch, cuts), np.split(item, cuts), strict=True)
+    for place in np.flatnonzero(chosen.any(axis=1) & ~small).tolist():
+        items, step = np.flatnonzero(chosen[place]), max(1, _CHUNK_CELLS // int(rows[place]))
+        for start in range(0, items.size, step):
+            some = items[start : start + step]
+            yield np.full(some.size, place), some
+
+
 def shares_of_strings(
-    rows: SketchRows,
+    stack: SketchStack,
     sums: StringSums,
-    lemma: Support,
-    buckets: Callable[[NDArray[np.int64]], NDArray[np.int64]],
-    supported: tuple[int, int],
-) -> SketchShares:
-    """The shares of strings.
+    lemmas: Sequence[Support],
+    cells: Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]],
+    supported: Sequence[tuple[int, int]],
+) -> list[SketchShares]:
+    """The shares of strings in each sketch.
 
     Args:
         sums: of the strings' cells.
-        lemma: with which probabilities a report supports a string, over all hash functions.
-        buckets: called with the places of some of the strings, int64, (chosen,); returns their
-            bucket in each row, int64, (chosen, rows).
-        supported: how many buckets a report supports, at least and at most.
+        lemmas: of each sketch, with which probabilities a report supports a string, over all hash
+            functions.
+        cells: called with rows and strings, int64, (cells,), each; returns the bucket of each
+            string in its row.
+        supported: of each sketch, how many buckets a report supports, at least and at most.
     """
-    # A report that supports a string does not support all others, and the other way round.
-    other_cells = rows.buckets - 1
-    ends = -min(supported[1], other_cells) / other_cells, 1 - max(supported[0] - 1, 0) / other_cells
-    ends = ends[0] / rows.gap, ends[1] / rows.gap
-    total, absent = rows.total, rows.kept_cells
-    kept_reports = (total - sums.left_out).astype(np.float64)
-    part = kept_reports / total
-    share = (
-        (sums.centred - rows.rounded * part)
-        / np.maximum(kept_reports, 1)
-        / rows.gap
-        / (1 - absent.own)
-    )
-    variance = absent.variance / np.maximum(part, 1 / total) / (1 - absent.own) ** 2
-    own = np.flatnonzero(
-        (share > _JUDGED_ABOVE * rows.cell_deviation) | (kept_reports < _LEAST_KEPT * total)
-    )
-    step = max(1, _CHUNK_CELLS // rows.rows)
-    for start in range(0, own.size, step):
+    estimates = _estimates(stack, sums, lemmas, cells)
+    scores = np.stack([law.scores(row) for law, row in zip(stack.laws, sums.capped, strict=True)])
+    explained = np.zeros(scores.shape, bool)
+    for place, rows in enumerate(stack.sketches):
+        explained[place, explaining(rows, estimates[0][place], scores[place] > FOUND)] = True
+    unexplained = stack.supporting.copy()
+    for chunk in _in_chunks(stack, explained):
+        mine = _Cells.of(stack, *chunk)
+        unexplained[mine.rows, cells(mine.rows, mine.item[mine.string])] = 0
+    unlisted = unlisted_shares(stack, unexplained)
+    found = []
+    for place, rows in enumerate(stack.sketches):
+        lemma, total, other_cells = lemmas[place], rows.total, rows.buckets - 1
+        share, variance, kept = (column[place] for column in estimates)
+        # A report that supports a string does not support all others, and the other way round.
+        least, most = supported[place]
+        ends = -min(most, other_cells) / other_cells, 1 - max(least - 1, 0) / other_cells
+        low, high = (end / rows.gap for end in ends)
+        absent = float(stack.kept_cells.variance[place])
+        family = max(absent - float(lemma.variance(0.0, total)), 0.0)
+        moved = influence(share, low, high, reports=total, about=np.maximum(kept, 1))
+        shares = SketchShares(
+            share=share,
+            variance=variance,
+            null_variance=variance,
+            support_counts=SupportCounts(sums.supporting[place], total, lemma, family),
+            influence=np.asarray(moved),
+            law_scores=scores[place],
+            kept=kept,
+            rows=rows,
+            deviations=partial(_kept_deviations, stack, place),
+            unlisted=unlisted[place],
+        )
+        clipped = np.clip(share, 0.0, 1.0)
+        found.append(replace(shares, variance=shares.variance_with(clipped, Allowance(total))))
+    return found
+
+
+def _kept_deviations(stack: SketchStack, place: int, score: float) -> float:
+    return stack.kept_laws[place].deviations(score)
+
+
+def _estimates(
+    stack: SketchStack,
+    sums: StringSums,
+    lemmas: Sequence[Support],
+    cells: Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Estimates from the rows that are kept for an item nobody holds, or for the item itself.
+
+    Returns:
+        Shares, their variances if nobody held the items, and how many reports were kept, float64,
+        (sketches, items), each.
+    """
+    total, gap, absent = stack.total[:, None], stack.gap[:, None], stack.kept_cells
+    deviation = np.array([rows.cell_deviation for rows in stack.sketches])[:, None]
+    beside = 1 - absent.own[:, None]
+    kept = (total - sums.left_out).astype(np.float64)
+    part = kept / total
+    share = (sums.centred - stack.rounded[:, None] * part) / np.maximum(kept, 1) / gap / beside
+    variance = absent.variance[:, None] / np.maximum(part, 1 / total) / beside**2
+    own = (share > _JUDGED_ABOVE * deviation) | (kept < _LEAST_KEPT * total)
+    for sketch, item in _in_chunks(stack, own):
         yield_point()
-        chosen = own[start : start + step]
-        cells = rows.supporting[np.arange(rows.rows), buckets(chosen)].astype(np.int64)
-        first = lemma.share(sums.supporting[chosen], total)
-        share[chosen], variance[chosen], kept_reports[chosen] = _judge_rows(rows, cells, first)
-    scores = rows.law.scores(sums.capped)
-    unexplained = rows.supporting.copy()
-    unexplained[np.arange(rows.rows), buckets(explaining(rows, share, scores > FOUND))] = 0
-    family = max(absent.variance - float(lemma.variance(0.0, total)), 0.0)
-    shares = SketchShares(
-        share=share,
-        variance=variance,
-        null_variance=variance,
-        support_counts=SupportCounts(sums.supporting, total, lemma, family),
-        influence=np.asarray(
-            influence(share, *ends, reports=total, about=np.maximum(kept_reports, 1))
-        ),
-        law_scores=scores,
-        kept=kept_reports,
-        rows=rows,
-        unlisted=unlisted_share(rows, unexplained),
-    )
-    clipped = np.clip(share, 0.0, 1.0)
-    return replace(shares, variance=shares.variance_with(clipped, Allowance(total)))
+        mine = _Cells.of(stack, sketch, item)
+        lemma = supports_at(lemmas, sketch)
+        first = lemma.share(sums.supporting[sketch, item], stack.total[sketch])
+        counted = stack.supporting[mine.rows, cells(mine.rows, item[mine.string])]
+        found = _judge_rows(stack, mine, counted.astype(np.int64), first)
+        for column, values in zip((share, variance, kept), found, strict=True):
+            column[sketch, item] = values
+    return share, variance, kept
 
 
 def _judge_rows(
-    rows: SketchRows, cells: NDArray[np.int64], share: NDArray[np.float64]
+    stack: SketchStack, mine: _Cells, cells: NDArray[np.int64], share: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Shares from the rows in which a cell is not too high for the item's own share.
 
@@ -332,30 +442,33 @@ def _judge_rows(
     devices, so the variance of the others is also that of its own.
 
     Args:
-        cells: int64, (items, rows): how many reports support each.
-        share: float64, (items,): first estimates.
+        cells: int64, (cells,): how many reports support each.
+        share: float64, (strings,): first estimates.
 
     Returns:
         Shares, their variances if nobody held the items, and how many reports were kept, float64,
-        (items,), each.
+        (strings,), each.
     """
+    total, gap, rows = stack.total[mine.sketch], stack.gap[mine.sketch], stack.rows[mine.sketch]
     for _ in range(_ROUNDS):
         yield_point()
-        clipped = np.clip(share, 0.0, 1.0)
-        highest = rows.caps(clipped, ROW_CAP)
-        background = rows.others(clipped, cells, highest)
+        clipped = np.clip(share, 0.0, 1.0)[mine.string]
+        highest = stack.caps_at(clipped, ROW_CAP, mine.rows)
+        background = stack.others(clipped, mine.rows, cells, highest)
         is_kept = (cells <= highest) & (background.number > 0)
         # Where there is nothing to compare with, an item keeps its first estimate.
-        judged = is_kept.any(axis=1)
-        kept_reports = np.where(judged, is_kept @ rows.reports, rows.total).astype(np.float64)
-        above = np.where(is_kept, cells - background.mean, 0.0).sum(axis=1)
-        before, share = share, np.where(judged, above / (kept_reports * rows.gap), share)
+        kept_reports = mine.sums(np.where(is_kept, stack.reports[mine.rows], 0))
+        judged = kept_reports > 0
+        kept_reports = np.where(judged, kept_reports, total)
+        above = mine.sums(np.where(is_kept, cells - background.mean, 0.0))
+        before, share = share, np.where(judged, above / (kept_reports * gap), share)
         if np.array_equal(share, before):
             break  # which rows are kept does not change any more
-    freedom = np.where(is_kept, background.number - 1, 0.0).sum(axis=1)
-    squares = np.where(is_kept, background.squares, 0.0).sum(axis=1)
-    alone = float(rows.support.variance(0.0, 1)) * rows.gap**2 * rows.total / rows.rows
+    freedom = mine.sums(np.where(is_kept, background.number - 1, 0.0))
+    squares = mine.sums(np.where(is_kept, background.squares, 0.0))
+    noise = supports_at([each.support for each in stack.sketches], mine.sketch)
+    alone = noise.variance(0.0, 1) * gap**2 * total / rows
     spread = np.where(freedom > 0, squares / np.maximum(freedom, 1), alone)
-    draws = np.where(is_kept, 1 + 1 / np.maximum(background.number, 1), 0.0).sum(axis=1)
-    draws = np.where(judged, draws, rows.rows)
-    return share, spread * draws / (kept_reports * rows.gap) ** 2, kept_reports
+    draws = mine.sums(np.where(is_kept, 1 + 1 / np.maximum(background.number, 1), 0.0))
+    draws = np.where(judged, draws, rows)
+    return share, spread * draws / (kept_reports * gap) ** 2, kept_reports

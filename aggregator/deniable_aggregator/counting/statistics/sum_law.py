@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
 
@@ -42,26 +40,22 @@ class SumLaw:
 
     Args:
         mean: of the sum.
-        deviation: its standard deviation.
+        deviation: its standard deviation; 0 where every sum is the same.
         step: the distance between possible sums, 1 for integers; 0 if they are not on a lattice.
-        cumulants: returns, of the sum about its mean, the cumulant generating function and its
-            first two derivatives at several tilts: float64, (3, tilts).
+        cumulants: of the sum about its mean, the cumulant generating function and its first two
+            derivatives at the tilts of `tilts_of`: float64, (3, tilts). They do not matter where
+            every sum is the same.
     """
 
     def __init__(
-        self,
-        mean: float,
-        deviation: float,
-        step: float,
-        cumulants: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+        self, mean: float, deviation: float, step: float, cumulants: NDArray[np.float64]
     ) -> None:
         self.mean = mean
         if not deviation > 0:
             # Every sum is the same, so none is surprising.
             self._deviation, self._sums, self._scores = 0.0, np.zeros(1), np.full(1, LOWEST_SCORE)
             return
-        tilts = _TILTS / deviation
-        sums, scores = _saddlepoints(tilts, cumulants(tilts), step)
+        sums, scores = _saddlepoints(tilts_of(deviation), cumulants, step)
         self._deviation = deviation
         self._sums = np.maximum.accumulate(sums) + mean
         self._scores = np.maximum.accumulate(scores)
@@ -88,14 +82,11 @@ class SumLaw:
         means = np.add.reduceat(weights * values, starts)
         centred = values - means[draws]
         at_once = max(1, _TILTED_OUTCOMES // values.size)
-
-        def cumulants(tilts: NDArray[np.float64]) -> NDArray[np.float64]:
-            parts = np.array_split(tilts, range(at_once, tilts.size, at_once))
-            found = [_cumulants(part, centred, weights, draws, starts) for part in parts]
-            return np.concatenate(found, axis=1)
-
         deviation = float(np.sqrt(weights @ centred**2))
-        return cls(float(means.sum()), deviation, step, cumulants)
+        tilts = tilts_of(deviation)
+        parts = np.array_split(tilts, range(at_once, tilts.size, at_once))
+        found = [_cumulants(part, centred, weights, draws, starts) for part in parts]
+        return cls(float(means.sum()), deviation, step, np.concatenate(found, axis=1))
 
     @classmethod
     def of_cells(cls, cells: NDArray[np.int64] | NDArray[np.float64], step: float = 1.0) -> SumLaw:
@@ -112,29 +103,6 @@ class SumLaw:
         weights = np.diff(places, append=ordered.size) / ordered.shape[1]
         starts = np.searchsorted(places, np.arange(len(ordered)) * ordered.shape[1])
         return cls.of_outcomes(ordered.ravel()[places].astype(np.float64), weights, starts, step)
-
-    @classmethod
-    def of_frequencies(cls, counts: NDArray[np.int64]) -> SumLaw:
-        """The law of a sum of draws of integers.
-
-        Args:
-            counts: int64, (draws, values): how often each draw has 0, 1, 2, ...; see `frequencies`.
-        """
-        shares = counts / counts.sum(axis=1, keepdims=True)
-        values = np.arange(counts.shape[1], dtype=np.float64)
-        means = shares @ values
-        deviation = float(np.sqrt((shares * (values - means[:, None]) ** 2).sum()))
-        if deviation * _MOST_TILTED < values.size * float(_TILTS[-1]):
-            draws, places = np.nonzero(counts)
-            starts = np.searchsorted(draws, np.arange(len(counts)))
-            return cls.of_outcomes(values[places], shares[draws, places], starts)
-        about = values - means.mean()
-        return cls(
-            float(means.sum()),
-            deviation,
-            1.0,
-            lambda tilts: _cumulants_of_frequencies(tilts, about, shares),
-        )
 
     def scores(self, sums: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.float64]:
         """How surprising sums are, as z-scores: of the probability of a sum as large or larger.
@@ -159,6 +127,54 @@ class SumLaw:
         if not self._deviation:
             return score
         return float(np.interp(score, self._scores, self._sums) - self.mean) / self._deviation
+
+
+def tilts_of(deviation: float) -> NDArray[np.float64]:
+    """The saddlepoints of the table of a sum with a standard deviation; none where that is 0."""
+    return _TILTS / deviation if deviation > 0 else _TILTS[:0]
+
+
+def laws_of_frequencies(
+    counts: NDArray[np.int64], starts: NDArray[np.int64] | None = None
+) -> list[SumLaw]:
+    """The laws of sums of draws of integers.
+
+    Args:
+        counts: int64, (draws, values): how often each draw has 0, 1, 2, ...; see `frequencies`.
+        starts: int64, (sums,): where the draws of each sum begin; None for one sum of all.
+    """
+    starts = np.zeros(1, np.int64) if starts is None else starts
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    values = np.arange(counts.shape[1], dtype=np.float64)
+    means = shares @ values
+    squares = (shares * (values - means[:, None]) ** 2).sum(axis=1)
+    mean, variance = (np.add.reduceat(column, starts) for column in (means, squares))
+    used = np.logical_or.reduceat(counts > 0, starts)
+    width = values.size - np.argmax(used[:, ::-1], axis=1)
+    ends = np.append(starts[1:], len(counts))
+    columns = (column.tolist() for column in (starts, ends, width, mean, np.sqrt(variance)))
+    return [
+        _law(shares[start:end, :most], *moments)
+        for start, end, most, *moments in zip(*columns, strict=True)
+    ]
+
+
+def _law(shares: NDArray[np.float64], mean: float, deviation: float) -> SumLaw:
+    """The law of the sum of some draws.
+
+    Args:
+        shares: float64, (draws, values): how probable 0, 1, 2, ... are in each.
+        mean: of the sum.
+        deviation: of the sum.
+    """
+    draws, width = shares.shape
+    if deviation * _MOST_TILTED < width * float(_TILTS[-1]):
+        draw, place = np.nonzero(shares)
+        starts = np.searchsorted(draw, np.arange(draws))
+        return SumLaw.of_outcomes(place.astype(np.float64), shares[draw, place], starts)
+    about = np.arange(width) - mean / draws
+    cumulants = _cumulants_of_frequencies(tilts_of(deviation), about, shares)
+    return SumLaw(mean, deviation, 1.0, cumulants)
 
 
 def frequencies(cells: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deniable_aggregator.counting.statistics.shares import Ends
     from deniable_shared.mechanisms import Trie
 
 
@@ -316,6 +317,7 @@ class TrieShares(ItemShares):
         share: NDArray[np.float64],  # noqa: ARG002
         alpha: float,
         allowance: Allowance,
+        exact: Ends | None = None,  # noqa: ARG002
     ) -> IntervalBounds:
         """The ends of each estimate's interval: Wilson's.
 
@@ -326,6 +328,7 @@ class TrieShares(ItemShares):
             share: float64, (items,): not needed, as the variance is that at each share itself.
             alpha: the probability that one interval may miss, in (0, 1).
             allowance: what they allow for beside noise.
+            exact: not needed, as there are no exact ones.
         """
         z, estimate = z_for_alpha(alpha), self.share
         slope, curvature = self._growth(allowance)

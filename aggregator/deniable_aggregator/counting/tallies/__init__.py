@@ -32,7 +32,11 @@ from deniable_aggregator.counting.tallies.known_domains import (
     SampledAttributeTally,
 )
 from deniable_aggregator.counting.tallies.sets import SetSizes, SetTally
-from deniable_aggregator.counting.tallies.strings import RapporTally
+from deniable_aggregator.counting.tallies.strings import (
+    RapporTally,
+    SketchTally,
+    shares_of_sketches,
+)
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import Oracle
 
@@ -108,11 +112,13 @@ __all__ = [
     "SetSizes",
     "SetTally",
     "ShareTally",
+    "SketchTally",
     "SupportCounts",
     "Tally",
     "all_counters",
     "nonempty",
     "oracle_tally_for",
     "share_tally_for",
+    "shares_of_sketches",
     "tally_for",
 ]

@@ -83,16 +83,16 @@ class HashedStrings:
                 yield slice(place, place + 1), chunk, found[None]
 
     def buckets(self, rows: NDArray[np.int64], chosen: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The buckets of some strings: int64, (rows, chosen).
+        """The buckets of some strings in some rows: int64, of both shapes together.
 
         Args:
-            rows: int64, (rows,): the numbers of the rows.
-            chosen: int64, (chosen,): the strings' places in the list.
+            rows: int64: the numbers of the rows.
+            chosen: int64, of a shape that fits: the strings' places in the list.
         """
         kept = self._kept
         if kept is not None:
-            return kept[rows[:, None], chosen].astype(np.int64)
-        return _all_buckets(self.words[chosen], rows, self.size, np.int64)
+            return kept[rows, chosen].astype(np.int64)
+        return hash_cells.buckets(self.words[chosen], hash_cells.keys(rows), self.size)
 
 
 def _all_buckets(
@@ -154,10 +154,10 @@ class StringPlaces:
         self._rows = rows
 
     def sums(self, packed: PackedCells) -> list[NDArray[np.int64]]:
-        """Sums over the cells of each string, one in each row: int64, (items,), each."""
-        sums = np.zeros((packed.size, self._strings.words.size), np.int64)
+        """Sums over the cells of each string, one in each row: int64, (sketches, items), each."""
+        sums = np.zeros((*packed.shape, self._strings.words.size), np.int64)
         for rows, items, buckets in self._strings.blocks(self._rows):
-            packed.add(sums[:, items], rows, buckets)
+            packed.add(sums[:, :, items], rows, buckets)
         return packed.unpack(sums)
 
     def table_sums(self, table: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -190,7 +190,16 @@ class StringPlaces:
         Args:
             chosen: int64, (chosen,): the strings' places in the list.
         """
-        return self._strings.buckets(self._rows, chosen).T
+        return self._strings.buckets(self._rows[:, None], chosen).T
+
+    def cells(self, rows: NDArray[np.int64], chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The bucket of a string in one row, for each of several: int64, (cells,).
+
+        Args:
+            rows: int64, (cells,): the places of the rows among these.
+            chosen: int64, (cells,): the strings' places in the list.
+        """
+        return self._strings.buckets(self._rows[rows], chosen)
 
 
 class RememberedPlaces:

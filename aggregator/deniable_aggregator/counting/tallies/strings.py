@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import numpy as np
 
@@ -15,13 +15,14 @@ from deniable_aggregator.counting.statistics.sketch_fit import (
     FittedRows,
     fitted_shares,
 )
-from deniable_aggregator.counting.statistics.sketch_rows import SketchRows
+from deniable_aggregator.counting.statistics.sketch_rows import SketchRows, SketchStack
 from deniable_aggregator.counting.statistics.sketches import (
     SketchShares,
     StringSums,
     shares_of_strings,
 )
 from deniable_aggregator.counting.tallies.base import ShareTally, chunks, oracle_tally_for, tallies
+from deniable_aggregator.counting.tallies.counts import FewCounts, all_counters
 from deniable_aggregator.counting.tallies.diagnostics import GROUP_BYTES, OnesHistogram
 from deniable_aggregator.counting.tallies.oracle import BitsTally, IndexTally, OracleTally
 from deniable_aggregator.counting.tallies.string_places import (
@@ -29,6 +30,7 @@ from deniable_aggregator.counting.tallies.string_places import (
     StringPlaces,
     hashed_strings,
 )
+from deniable_aggregator.counting.yield_points import yield_point
 from deniable_shared.device_classes import CLASSES, classes_by_group
 from deniable_shared.errors import ParameterError, WireError
 from deniable_shared.exact_bounds import SCALE
@@ -42,7 +44,8 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.counting.statistics.outcomes import OutcomeCounts
     from deniable_aggregator.counting.statistics.shares import ItemShares
-    from deniable_aggregator.counting.tallies.counts import FewCounts
+    from deniable_aggregator.counting.tallies.counts import Counts
+    from deniable_aggregator.counting.tallies.string_places import HashedStrings
     from deniable_shared.spec import Spec
 
 
@@ -193,65 +196,60 @@ class SketchTally(GroupedTally):
 
     def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> SketchShares:
         """The shares of any strings; cost grows linearly with candidates times rows."""
-        rows = self._counts_by_group(counts)
-        reports = self._oracle.reports(rows)
-        filled = np.flatnonzero(reports)
-        supporting = self._supporting(rows, filled, np.min_scalar_type(reports.max()))
-        return self._shares(reports[filled], filled, supporting, items)
+        return shares_of_sketches([(self, counts)], items)[0]
 
     def shares_of_few(self, counts: FewCounts, items: Sequence[str]) -> SketchShares:
         """The same from the cells that reports support, where these are few."""
-        rows, outcomes = np.divmod(counts.places, self._oracle.cells)
-        reports = np.bincount(rows, minlength=self._groups)
-        filled = np.flatnonzero(reports)
-        rank = np.repeat(np.arange(filled.size), reports[filled])
-        oracle = cast("IndexTally", self._oracle)
-        supporting = oracle.supporting_few(rank, outcomes, filled.size)
-        if supporting is None:
-            return self.shares(counts.array, items)
-        return self._shares(reports[filled], filled, supporting, items)
+        return shares_of_sketches([(self, counts)], items)[0]
 
-    def _shares(
-        self,
-        reports: NDArray[np.int64],
-        filled: NDArray[np.int64],
-        supporting: NDArray[Any],
-        items: Sequence[str],
-    ) -> SketchShares:
-        """The shares of strings.
+    def filled_rows(self, counts: Counts) -> tuple[NDArray[np.int64], SketchRows]:
+        """The rows that have reports: their numbers, int64, (rows,), and what is counted there."""
+        support, supporting = self._mechanism.inner.support, None
+        if isinstance(counts, FewCounts):
+            rows, outcomes = np.divmod(counts.places, self._oracle.cells)
+            reports = np.bincount(rows, minlength=self._groups)
+            filled = np.flatnonzero(reports)
+            rank = np.repeat(np.arange(filled.size), reports[filled])
+            oracle = cast("IndexTally", self._oracle)
+            supporting = oracle.supporting_few(rank, outcomes, filled.size)
+        if supporting is None:
+            cells = self._counts_by_group(all_counters(counts))
+            reports = self._oracle.reports(cells)
+            filled = np.flatnonzero(reports)
+            supporting = self._supporting(cells, filled, np.min_scalar_type(reports.max()))
+        return filled, SketchRows(reports[filled], supporting, support)
+
+    def strings(self, items: Sequence[str]) -> HashedStrings:
+        """The buckets of strings in the rows."""
+        sketch = self._mechanism
+        return hashed_strings(tuple(items), self.spec.salt, sketch.rows, sketch.buckets)
+
+    def fitted_shares(self, rows: SketchRows, places: StringPlaces) -> SketchShares | None:
+        """The shares of strings that are fitted to all rows; None where rows are left out.
 
         Args:
-            reports: int64, (filled,): of each row that has any.
-            filled: int64, (filled,): the numbers of these rows.
-            supporting: integers, (filled, buckets): how many reports support each bucket.
+            rows: as of `filled_rows`.
+            places: where the strings are.
         """
-        support = self._mechanism.inner.support
-        strings = hashed_strings(
-            tuple(items), self.spec.salt, self._mechanism.rows, self._mechanism.buckets
-        )
-        places = StringPlaces(strings, filled)
-        enough = reports.sum() >= FITTED_REPORTS * self._mechanism.rows
-        if enough and self._mechanism.is_fitted:
-            cells = RememberedPlaces(places)
-            (whole,) = cells.sums([supporting.astype(np.float64)])
-            return fitted_shares(
-                FittedRows(reports, supporting, support),
-                whole.astype(np.int64),
-                self._mechanism.support,
-                cells,
-                self._support_range,
-            )
-        sketch = SketchRows(reports, supporting, support)
-        return shares_of_strings(
-            sketch,
-            StringSums(*places.sums(sketch.packed)),
+        if not self._mechanism.is_fitted or rows.total < FITTED_REPORTS * self._mechanism.rows:
+            return None
+        cells = RememberedPlaces(places)
+        (whole,) = cells.sums([rows.supporting.astype(np.float64)])
+        return fitted_shares(
+            FittedRows(rows.reports, rows.supporting, rows.support),
+            whole.astype(np.int64),
             self._mechanism.support,
-            places.buckets,
-            self._support_range,
+            cells,
+            self.support_range,
         )
 
     @cached_property
-    def _support_range(self) -> tuple[int, int]:
+    def support(self) -> Support:
+        """With which probabilities a report supports a string, over all hash functions."""
+        return self._mechanism.support
+
+    @cached_property
+    def support_range(self) -> tuple[int, int]:
         """How many buckets a report supports, at least and at most."""
         return self._oracle.support_range(np.arange(self._mechanism.buckets))
 
@@ -271,6 +269,73 @@ class SketchTally(GroupedTally):
             chosen = filled[start : start + step]
             found[start : start + step] = self._oracle.supporting(rows[chosen])
         return found
+
+
+_STACKED_CELLS: Final = 1 << 20
+"""Sketches are estimated together up to so many cells."""
+
+
+def shares_of_sketches(
+    sketches: Sequence[tuple[SketchTally, Counts]], items: Sequence[str]
+) -> list[SketchShares]:
+    """The shares of any strings in each of several sketches, such as of the versions of a metric.
+
+    Those of few reports are estimated together: by itself, each takes longer to call NumPy for
+    than to work out.
+
+    Args:
+        sketches: what each has counted, of at least one report.
+        items: the strings.
+    """
+    found: list[SketchShares | None] = [None] * len(sketches)
+    stacks: dict[HashedStrings, list[_Counted]] = {}
+
+    def estimate(strings: HashedStrings) -> None:
+        stack = stacks.pop(strings)
+        shares = _shares_of_stack(strings, stack)
+        for counted, share in zip(stack, shares, strict=True):
+            found[counted.place] = share
+
+    for place, (tally, counts) in enumerate(sketches):
+        yield_point()
+        strings = tally.strings(items)
+        filled, rows = tally.filled_rows(counts)
+        found[place] = tally.fitted_shares(rows, StringPlaces(strings, filled))
+        if found[place] is None:
+            cells = sum(each.rows.supporting.size for each in stacks.get(strings, ()))
+            if cells and cells + rows.supporting.size > _STACKED_CELLS:
+                estimate(strings)
+            stacks.setdefault(strings, []).append(_Counted(place, tally, filled, rows))
+    for strings in list(stacks):
+        estimate(strings)
+    return cast("list[SketchShares]", found)
+
+
+class _Counted(NamedTuple):
+    """What a sketch has counted.
+
+    Attributes:
+        place: which of the sketches.
+        filled: int64, (rows,): the numbers of the rows with reports.
+        rows: these.
+    """
+
+    place: int
+    tally: SketchTally
+    filled: NDArray[np.int64]
+    rows: SketchRows
+
+
+def _shares_of_stack(strings: HashedStrings, sketches: Sequence[_Counted]) -> list[SketchShares]:
+    places = StringPlaces(strings, np.concatenate([each.filled for each in sketches]))
+    stack = SketchStack([each.rows for each in sketches])
+    return shares_of_strings(
+        stack,
+        StringSums(*places.sums(stack.packed)),
+        [each.tally.support for each in sketches],
+        places.cells,
+        [each.tally.support_range for each in sketches],
+    )
 
 
 MAX_CANDIDATES: Final = 4_096
