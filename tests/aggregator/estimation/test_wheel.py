@@ -20,8 +20,8 @@ from deniable_aggregator.answering.estimation.share_changes import compare_share
 from deniable_aggregator.answers.questions import EstimateQuery, ValueLists
 from deniable_aggregator.counting import hash_cells
 from deniable_aggregator.counting.statistics.intervals import detect
+from deniable_aggregator.counting.statistics.sketch_estimates import StringSums, shares_of_strings
 from deniable_aggregator.counting.statistics.sketch_rows import SketchRows, SketchStack
-from deniable_aggregator.counting.statistics.sketches import StringSums, shares_of_strings
 from deniable_aggregator.counting.tallies import tally_for
 from deniable_aggregator.counting.tallies.string_places import HashedStrings, StringPlaces
 from deniable_shared.errors import ParameterError

@@ -25,8 +25,12 @@ from deniable_aggregator.counting.statistics.shares import (
     IntervalBounds,
     ItemShares,
 )
+from deniable_aggregator.counting.statistics.sketch_estimates import (
+    FOUND,
+    explaining,
+    unlisted_shares,
+)
 from deniable_aggregator.counting.statistics.sketch_rows import SketchStack
-from deniable_aggregator.counting.statistics.sketches import FOUND, explaining, unlisted_shares
 from deniable_aggregator.counting.statistics.sum_law import frequencies, laws_of_frequencies
 
 if TYPE_CHECKING:

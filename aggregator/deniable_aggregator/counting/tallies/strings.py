@@ -10,17 +10,13 @@ import numpy as np
 from deniable_aggregator.counting import hash_cells
 from deniable_aggregator.counting.statistics.bloom_filters import Cells, regress, regression_shares
 from deniable_aggregator.counting.statistics.checks import SliceChecks, bounds_check, evenness_check
+from deniable_aggregator.counting.statistics.sketch_estimates import StringSums, shares_of_strings
 from deniable_aggregator.counting.statistics.sketch_fit import (
     FITTED_REPORTS,
     FittedRows,
     fitted_shares,
 )
 from deniable_aggregator.counting.statistics.sketch_rows import SketchRows, SketchStack
-from deniable_aggregator.counting.statistics.sketches import (
-    SketchShares,
-    StringSums,
-    shares_of_strings,
-)
 from deniable_aggregator.counting.tallies.base import ShareTally, chunks, oracle_tally_for, tallies
 from deniable_aggregator.counting.tallies.counts import FewCounts, all_counters
 from deniable_aggregator.counting.tallies.diagnostics import GROUP_BYTES, OnesHistogram
@@ -44,6 +40,7 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.counting.statistics.outcomes import OutcomeCounts
     from deniable_aggregator.counting.statistics.shares import ItemShares
+    from deniable_aggregator.counting.statistics.sketches import SketchShares
     from deniable_aggregator.counting.tallies.counts import Counts
     from deniable_aggregator.counting.tallies.string_places import HashedStrings
     from deniable_shared.spec import Spec
