@@ -1,9 +1,9 @@
 """What questions cost: processor time of answers over a year of many metrics, cold and warm.
 
 `python -m benchmarks.questions` makes a store of 10 metrics of 16 values, 365 days and 100 write
-keys (365,000 slices), and one of a month of a string metric of 200,000 devices a day, and asks in
-fresh processes. Cold is the first question of a process, warm the same one again, ingest after an
-upload of today that is not yet counted.
+keys (365,000 slices), one of a month of a string metric of 200,000 devices a day, and others, see
+`STORES`, and asks in fresh processes. Cold is the first question of a process, warm the same one
+again, ingest after an upload of today that is not yet counted.
 """
 
 from __future__ import annotations
@@ -119,6 +119,24 @@ STORES.update(
 )
 # A year of strings, a year of 50 metrics, and a sketch of 2,930 rows of 2,863 buckets.
 
+VERSIONS: Final = 20
+"""As many versions of an application declare the same string, each for other numbers of devices."""
+
+STORES.update(
+    {
+        f"of {versions}": {
+            "declarations": {"word": 'type = "string"\nepsilon = 4.0\n'},
+            "days": 365,
+            "keys": 1,
+            "reports": 240 // versions,
+            "distinct": 10,
+            "versions": versions,
+        }
+        for versions in (1, VERSIONS)
+    }
+)
+# The same number of reports a day, of one version and of several.
+
 QUESTIONS: Final = {
     "estimate": ("/v1/metrics/m0/estimate", None),
     "series by day": ("/v1/metrics/m0/series?by=day", None),
@@ -129,6 +147,9 @@ QUESTIONS: Final = {
     "string estimate": ("/v1/metrics/word/estimate", {"candidates": CANDIDATES}),
     "strings by week": ("/v1/metrics/word/series?by=week", {"candidates": CANDIDATES}),
     "270 strings by day": ("/v1/metrics/word/series?by=day", {"candidates": CANDIDATES[:270]}),
+    "32 strings by day": ("/v1/metrics/word/series?by=day", {"candidates": CANDIDATES[:32]}),
+    "1 version by day": ("/v1/metrics/word/series?by=day", {"candidates": CANDIDATES[:3]}),
+    "20 versions by day": ("/v1/metrics/word/series?by=day", {"candidates": CANDIDATES[:3]}),
     "100,000 strings": (
         "/v1/metrics/word/estimate",
         {"candidates": [f"word {number}" for number in range(100_000)]},
@@ -156,32 +177,50 @@ def drawn(
 
 
 def build(
-    path: Path, declarations: dict[str, str], *, days: int, keys: int, reports: int, distinct: int
+    path: Path,
+    declarations: dict[str, str],
+    *,
+    days: int,
+    keys: int,
+    reports: int,
+    distinct: int,
+    versions: int = 1,
 ) -> tuple[str, str]:
     """Makes a store, and returns a read key and a write key.
 
     Args:
         path: where.
-        declarations: the metrics, by name.
+        declarations: the metrics, by name; all are alike but for their names.
         days: how many, the last of them today.
         keys: how many write keys there are.
         reports: of a slice.
-        distinct: so many different slices are drawn, as drawing all of them would take an hour.
+        distinct: so many different slices are drawn of a version, as drawing all of them would take
+            an hour.
+        versions: how many each metric has; those of one string differ in its `expected_devices`.
     """
     store, today = Store(path), epoch_at(time.time())
-    metrics = registry.parse(registry_of(declarations)).metrics
-    store.metrics.register(metrics.values(), today)
+    specs = {}
+    for version in range(versions):
+        devices = f"expected_devices = {100_000 + 5_000 * version}\n" if versions > 1 else ""
+        texts = {name: text + devices for name, text in declarations.items()}
+        metrics = registry.parse(registry_of(texts)).metrics
+        store.metrics.register(metrics.values(), today)
+        specs.update({metric.spec.digest: metric.spec for metric in metrics.values()})
     issued = {"scope": "write", "application": "benchmark", "today": today}
     tokens = [create_key(store, label=f"app {each}", **issued) for each in range(keys)]
     read = create_key(store, label="", **{**issued, "scope": "read"})
-    generator = np.random.default_rng(1)
-    spec = next(iter(metrics.values())).spec  # all are alike but for their names
-    values = list(spec.values) or CANDIDATES[:50]
-    some = [drawn(spec, reports, values, generator) for _ in range(distinct)]
+    generator, drawn_slices = np.random.default_rng(1), {}
     with store._database.write() as connection:
         query = select(schema.keys.c.number).where(schema.keys.c.scope == "write")
         numbers = connection.execute(query).scalars().all()
-        for metric in connection.execute(select(schema.metrics.c.number)).scalars().all():
+        stored = connection.execute(select(schema.metrics.c.number, schema.metrics.c.digest)).all()
+        for metric, digest in stored:
+            spec = specs[digest]
+            if spec.mechanism not in drawn_slices:
+                values = list(spec.values) or CANDIDATES[:50]
+                slices = [drawn(spec, reports, values, generator) for _ in range(distinct)]
+                drawn_slices[spec.mechanism] = slices
+            some = drawn_slices[spec.mechanism]
             for epoch in range(today - days + 1, today + 1):
                 insert_parts(
                     connection,
@@ -277,6 +316,8 @@ def store_of(question: str) -> str:
     """Which of the stores a question is asked of."""
     if question == "string estimate":
         return "strings"
+    if "version" in question:
+        return f"of {question.split()[0]}"
     if "strings" in question:
         return "weeks"
     if "50" in question:
@@ -299,11 +340,15 @@ def main() -> None:
             path = Path(directory) / f"{kind}.db"
             stores[kind] = str(path), *build(path, **how)
         print(f"{'processor seconds':<20}{'cold':>9}{'warm':>9}{'ingest':>9}{'peak, MB':>9}")
+        cold = {}
         for question in QUESTIONS:
             found = measured("ask", *stores[store_of(question)], question)
+            cold[question] = found["cold"]
             figures = "".join(f"{each:9.3f}" for each in list(found.values())[:-1])
             figures += f"{found['peak']:9.0f}"
             print(f"{question:<20}{figures}", flush=True)
+        ratio = cold["20 versions by day"] / cold["1 version by day"]
+        print(f"{'20 versions over 1':<20}{ratio:9.2f}", flush=True)
         print(f"{'10,000 registered':<20}{measured('register'):9.3f}")
         for kind in ("weeks", "sketch"):
             print(
