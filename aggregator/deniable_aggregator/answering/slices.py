@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -279,6 +280,10 @@ class SliceTable:
         return found
 
     @cached_property
+    def _stamped_days(self) -> list[int]:
+        return sorted(self.stamps)
+
+    @cached_property
     def fingerprint(self) -> Hashable:
         """The same for two tables only if the same was counted in them, by the same names."""
         rolled = frozenset(period.stored.id for period in self.rolled)
@@ -317,9 +322,11 @@ class SliceTable:
         rolled = tuple(period for period in self.rolled if period.is_within(since, until))
         first, end = np.searchsorted(self.epochs, [since, until + 1]).tolist()
         whole = (first, end) == (0, len(self)) and len(rolled) == len(self.rolled)
-        if whole and all(since <= day <= until for day in self.stamps):
+        stamped = self._stamped_days
+        days = stamped[bisect_left(stamped, since) : bisect_right(stamped, until)]
+        if whole and len(days) == len(stamped):
             return self
-        stamps = {day: stamp for day, stamp in self.stamps.items() if since <= day <= until}
+        stamps = {day: self.stamps[day] for day in days}
         return replace(self._rows(slice(first, end)), stamps=stamps, rolled=rolled)
 
     def without(self, keys: Collection[str]) -> SliceTable:
