@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from deniable_shared.sealing import Answer
 
-READ_ROWS: Final = 100
+READ_ROWS: Final = 500
 """So many envelopes are read at a time, for which new ones wait."""
 
 _ADD: Final = (
