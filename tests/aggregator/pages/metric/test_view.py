@@ -106,7 +106,7 @@ def test_a_value_leads_to_its_series_and_a_period_to_its_days():
 
 def test_the_meaning_of_marks_is_said_without_a_series_too():
     page = words(viewed(THEMES))
-    assert page.count("dot: estimate") == 1
+    assert page.count("dot: best estimate") == 1
     assert "adjusted" not in " ".join(viewed(THEMES).answer.key.notes)
 
 
