@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import threading
 from datetime import date, timedelta
 from email import message_from_bytes, policy
@@ -124,8 +125,8 @@ def test_a_week_comes_to_a_chat_once_with_what_is_news_and_without_keys_and_stri
     (body,) = chat.bodies
     text = body["text"]
     assert text.startswith("*editor, 2026-01-26 to 2026-02-01: 1 clear change and 1 warning*")
-    assert "*Clear changes*\n• theme: " in text
-    assert "*To look at*\n• theme: one key answers differently from the others." in text
+    assert "*Clear changes*\n• Which colour theme is active: " in text
+    assert "*To look at*\n• Which colour theme is active: one key answers differently" in text
     assert text.endswith("https://t.example.org/")
     assert "partner" not in text
 
@@ -144,11 +145,33 @@ def test_keys_and_strings_that_nobody_listed_are_named_only_if_that_is_set(store
     )
     theme.estimate, theme.found = None, found
     plain, detailed = (digest_of(report, details=details).text() for details in (False, True))
-    assert "theme: 2 strings found that nobody listed." in plain
+    assert "Which colour theme is active: 2 strings found that nobody listed." in plain
     assert "partner" not in plain
     assert "swordfish" not in plain
     assert "partner" in detailed
     assert "swordfish" in detailed
+
+
+def digest_on(store, monday):
+    noon = (epoch_of(monday) + 0.5) * 24 * HOUR
+    source = LocalSource(Answerer(Parts(store, clock=lambda: noon)), "editor")
+    return digest_of(gather(source, due_period("week", monday)), details=False)
+
+
+def test_reports_that_have_stopped_are_news_once(store):
+    first, second = (digest_on(store, MONDAY + timedelta(7 * weeks)) for weeks in (1, 2))
+    for digest in (first, second):
+        assert "there are no reports from 2026-02-02 on" in digest.text().lower()
+    assert (first.is_news, second.is_news) == (True, False)
+    assert "1 warning" in first.subject
+    assert second.subject.endswith("nothing new")
+
+
+def test_the_numbers_are_short_and_say_what_they_are_of(store):
+    numbers = digest_on(store, MONDAY).chapters[-1]
+    assert numbers.heading == "The numbers"
+    (line,) = numbers.lines
+    assert re.fullmatch(r"Which colour theme is active: [\d.]+ to [\d.]+% dark; .+\.", line)
 
 
 def test_a_mail_is_plain_text_and_says_that_a_program_wrote_it(store):
@@ -173,7 +196,7 @@ def test_a_mail_is_plain_text_and_says_that_a_program_wrote_it(store):
     assert mail["Auto-Submitted"] == "auto-generated"
     assert mail.get_content_type() == "text/plain"
     lines = mail.get_content().splitlines()
-    assert lines[lines.index("Clear changes:") + 1].startswith("- theme: ")
+    assert lines[lines.index("Clear changes:") + 1].startswith("- Which colour theme")
 
 
 def test_what_fails_is_tried_again_and_given_up_and_the_address_is_nowhere(store, chat):

@@ -5,16 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.telling.findings import finding
+from deniable_aggregator.telling.glances import found_at_a_glance, glance
+from deniable_aggregator.telling.numbers import RECORDS, limits_of
 from deniable_aggregator.telling.report.composing import changes_of, unchanged_of, warnings_of
 from deniable_aggregator.telling.wording import as_sentence, counted, days_between
 from deniable_shared.characters import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Mapping, Sequence
 
+    from deniable_aggregator.answers.health_overview import MetricHealth
     from deniable_aggregator.telling.report.gathering import MetricAnswers, Report
     from deniable_aggregator.telling.report_document import Item
+
+_RANGES: Final = (
+    "Devices add noise to every report, so each number is a range: 19 of 20 hold the true number."
+)
 
 MOST_LINES: Final = 20
 """Under a heading; the report and the pages have all."""
@@ -35,9 +41,10 @@ class Digest:
     Attributes:
         subject: of a mail; the first line elsewhere.
         lead: what it is about, in a sentence.
-        chapters: first what looks forged or has stopped, then what has clearly changed, then what
-            is popular.
-        is_news: whether there is anything but what is popular.
+        chapters: first what looks forged or has stopped, then what has clearly changed, then the
+            newest numbers.
+        is_news: whether there is a clear change, or a warning that is not about reports that had
+            stopped before.
     """
 
     subject: str
@@ -61,28 +68,33 @@ def digest_of(report: Report, *, details: bool) -> Digest | None:
         report: its answers, compared with what came before.
         details: whether keys are named, and strings that nobody listed.
     """
-    warnings = list(map(_line, warnings_of(report, {}, details=details)))
-    changes = list(map(_line, changes_of(report, {})))
+    titles = {each.metric.name: _title(each) for each in report.metrics}
+    warnings = [_line(each, titles) for each in warnings_of(report, {}, details=details)]
+    changes = [_line(each, titles) for each in changes_of(report, {})]
     answered = [each for each in report.metrics if each.estimate or each.found]
     if not answered and not warnings:
         return None
     days = days_between(report.days.since, report.days.until)
+    known = sum(_stopped_before(report, each.health) for each in report.metrics)
     news = [
-        f"{counted(len(lines), what)}"
-        for lines, what in ((changes, "clear change"), (warnings, "warning"))
-        if lines
+        counted(number, what)
+        for number, what in ((len(changes), "clear change"), (len(warnings) - known, "warning"))
+        if number
     ]
     lead = f"{counted(len(answered), 'metric')} from {days}"
     if report.before is not None:
         lead += f", compared with {days_between(report.before.since, report.before.until)}"
     chapters = [
         Chapter("To look at", warnings),
-        Chapter("Clear changes", [*changes, *filter(None, [unchanged_of(report)])]),
-        Chapter("Popular", list(_popular(answered, details=details))),
+        Chapter(
+            "Clear changes" if changes else "Changes",
+            [*changes, *filter(None, [unchanged_of(report)])],
+        ),
+        Chapter("The numbers", [_newest(each, details=details) for each in answered]),
     ]
     return Digest(
         subject=f"{visible(report.application)}, {days}: {' and '.join(news) or 'nothing new'}",
-        lead=f"{lead}. Devices add noise, so each number has a range.",
+        lead=f"{lead}. {_RANGES}",
         chapters=[Chapter(each.heading, _at_most(each.lines)) for each in chapters if each.lines],
         is_news=bool(news),
     )
@@ -101,21 +113,37 @@ def trial_of(application: str, digest: Digest | None) -> Digest:
     return replace(digest, subject=f"Trial: {digest.subject}")
 
 
-def _popular(answered: Sequence[MetricAnswers], *, details: bool) -> Iterator[str]:
-    for each in answered:
-        answer = each.estimate or each.found
-        assert answer is not None
-        if answer is each.found and not details:
-            text = f"{counted(len(answer.strings), 'string')} found that nobody listed"
-        else:
-            text = finding(answer)
-        yield f"{visible(each.metric.name)}: {as_sentence(text)}"
+def _title(answers: MetricAnswers) -> str:
+    return visible(answers.metric.description.strip() or answers.metric.name)
 
 
-def _line(item: Item) -> str:
+def _stopped_before(report: Report, health: MetricHealth | None) -> bool:
+    """Whether reports had stopped before these days, which is no news of them."""
+    stopped = None if health is None else health.stopped_since
+    return stopped is not None and stopped < report.days.since
+
+
+def _newest(answers: MetricAnswers, *, details: bool) -> str:
+    """The number of a metric that is said first, and what stands beside it."""
+    estimate, found = answers.estimate, answers.found
+    if estimate is not None:
+        records = any(each.mechanism.get("name") in RECORDS for each in estimate.head.versions)
+        seen = glance(estimate.numbers, records=records, limits=limits_of(estimate))
+    else:
+        assert found is not None
+        if not details:
+            many = f"{counted(len(found.strings), 'string')} found that nobody listed"
+            return f"{_title(answers)}: {many}."
+        seen = found_at_a_glance(found)
+    text = "nothing stands out from the noise" if seen is None else f"{seen.range} {seen.of}"
+    more = f"; {seen.more}" if seen is not None and seen.more else ""
+    return f"{_title(answers)}: {text}{more}."
+
+
+def _line(item: Item, titles: Mapping[str, str]) -> str:
     """A line about a metric, or about all."""
     text = as_sentence(item.text)
-    return f"{visible(item.metric)}: {text}" if item.metric else text
+    return f"{titles.get(item.metric, visible(item.metric))}: {text}" if item.metric else text
 
 
 def _at_most(lines: Sequence[str]) -> list[str]:
