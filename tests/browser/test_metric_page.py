@@ -94,7 +94,10 @@ def test_the_page_of_another_metric_is_about_the_same_days(visit):
 @pytest.mark.parametrize("scripted", [True, False])
 @pytest.mark.parametrize(
     "path",
-    [QUIET, "/metric/theme", "/metric/features", "/metric/latency", "/metric/startup_seconds"],
+    [
+        *(QUIET, "/metric/theme", "/metric/features", "/metric/latency", "/metric/startup_seconds"),
+        "/metric/theme?split=key&why=key&compare=before",
+    ],
 )
 def test_a_phone_shows_five_values_in_three_screens(visit, path, scripted):
     """Also with a change, what explains it, warnings, keys that stand out and events."""

@@ -10,7 +10,7 @@ LINK = re.compile(r"http://\S+(/shared/[A-Za-z0-9_-]{43})")
 def shared(tab):
     """Makes a link from the page of a metric, by keyboard; returns its path."""
     tab.open("/metric/plugin?period=4-weeks")
-    tab.page.get_by_role("link", name="Save or share this view").focus()
+    tab.page.get_by_role("link", name="Save or share").focus()
     tab.page.keyboard.press("Enter")
     tab.page.get_by_label("It works for").focus()
     tab.page.get_by_role("button", name="Make a link").focus()
@@ -22,7 +22,7 @@ def shared(tab):
 def test_a_view_is_saved_opened_and_deleted_by_keyboard_without_script(visit):
     with visit(java_script_enabled=False) as tab:
         tab.open("/metric/latency?period=7d")
-        tab.page.get_by_role("link", name="Save or share this view").focus()
+        tab.page.get_by_role("link", name="Save or share").focus()
         tab.page.keyboard.press("Enter")
         tab.page.get_by_label("Name").focus()
         tab.page.keyboard.type("Latency lately")

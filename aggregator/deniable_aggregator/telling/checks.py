@@ -139,7 +139,7 @@ class KeyFinding:
     Attributes:
         key: its id; empty for reports that were stored before reports were kept by key.
         name: as people know it.
-        reports: how many it brought.
+        reports: how many it brought on days of which reports were looked at by key.
         failing: the days on which they fail a check.
         contrast: how far they are from those of all others; None if there are too few to tell.
         where: in what they differ most; empty without a contrast.

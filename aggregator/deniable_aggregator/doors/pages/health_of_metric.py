@@ -193,8 +193,8 @@ def _keys(details: MetricDetails, health: Answer | None, days: DayRange) -> Tabl
             (
                 key_in_words(key.key, key.label),
                 _badge(key, of_key, checked=checked),
-                f"{of_key.reports if of_key else 0:,}",
                 f"{key.reports:,}",
+                f"{of_key.reports:,}" if of_key else "",
                 f"{of_key.where}; {of_key.judged}" if of_key and of_key.where else "",
                 Link("numbers without it", without) if key.key and not key.excluded else "",
             )
@@ -205,8 +205,8 @@ def _keys(details: MetricDetails, health: Answer | None, days: DayRange) -> Tabl
         (
             Column(heading="key", words=True),
             Column(heading="state", words=True),
-            Column(heading="reports of these days"),
-            Column(heading="of all days"),
+            Column(heading="reports of all days"),
+            Column(heading="looked at beside other keys"),
             Column(heading="differs most in", words=True),
             Column(heading="compare", words=True),
         ),

@@ -88,6 +88,7 @@ class ViewsView:
         digests: whether people are told of changes without looking, in a sentence or two.
         missing_settings: that the server would need for that; empty if it has them.
         made: the address of a link that has just been made; empty if none was.
+        shared: the address of the page that it shows.
         name: in the form that saves it.
         most_letters: of a name.
         problem: why what was typed is refused; empty if nothing was.
@@ -104,6 +105,7 @@ class ViewsView:
     digests: str
     missing_settings: str = ""
     made: str = ""
+    shared: str = ""
     name: str = ""
     most_letters: int = MOST_NAME_LETTERS
     problem: str = ""
@@ -224,7 +226,7 @@ class _Views:
             secret = self._links.make(current_visit().key, fixed, int(lasts))
         except ParameterError as error:
             return self._page(status=400, problem=visible(f"{error}."))
-        response = self._page(made=_whole(f"{SHARED}{secret}"))
+        response = self._page(made=_whole(f"{SHARED}{secret}"), shared=place.address)
         response.headers.update(SHARED_HEADERS)
         return response
 
@@ -256,6 +258,7 @@ class _Views:
         problem: str = "",
         done: str = "",
         made: str = "",
+        shared: str = "",
     ) -> Response:
         application = current_visit().application
         view = ViewsView(
@@ -269,6 +272,7 @@ class _Views:
             digests=digests_in_words(self._settings),
             missing_settings=DIGEST_SETTINGS * (self._settings.digest_every == "never"),
             made=made,
+            shared=shared,
             name=name,
             problem=problem,
             done=done,

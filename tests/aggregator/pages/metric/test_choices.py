@@ -183,3 +183,11 @@ def test_a_segment_is_asked_of_all_questions():
     details = metric(version(segments=domain))
     asked = questions(details, read(details, segment="beta"))
     assert {each.segment for each in (asked.estimate, asked.change, asked.series)} == {"beta"}
+
+
+def test_what_is_chosen_and_not_seen_at_first_is_said_and_stays_closed():
+    plain, chosen = controls(metric(), read()), controls(metric(), read(by="day"))
+    assert (plain.chosen, plain.opened) == ("", False)
+    assert (chosen.chosen, chosen.opened) == ("Over time by day", False)
+    assert controls(metric(), read(by="hour")).opened
+    assert not controls(metric(), read(period="hour")).opened

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from html import unescape
+from html import escape, unescape
 
 import pytest
 
@@ -45,6 +45,7 @@ def share(service, *, days="30", of=OF, **other):
     assert "no-store" in made.headers["Cache-Control"]
     found = re.search(r"http://localhost(/shared/[A-Za-z0-9_-]{43})<", made.text)
     assert found
+    assert f'href="{escape(of)}">Back to the page<' in made.text
     return found[1]
 
 

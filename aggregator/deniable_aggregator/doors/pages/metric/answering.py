@@ -323,7 +323,7 @@ def details(
     ]
     yield Detail(
         name="meaning",
-        title="How sure these numbers are, and what they mean",
+        title="How sure this is, and what it means",
         paragraphs=[line for line in dict.fromkeys(meaning) if line not in fakes],
     )
     yield Detail(

@@ -371,7 +371,7 @@ class Controls:
         problems: what is wrong with them, by their names.
         fields: those that are always seen.
         more: others that the metric has, and that open.
-        opened: whether something is chosen that is not seen at first.
+        opened: whether something is wrong that is not seen at first.
         follow: the value whose series is the large picture; empty for the largest.
     """
 
@@ -381,6 +381,18 @@ class Controls:
     more: Sequence[Control]
     opened: bool
     follow: str
+
+    @property
+    def chosen(self) -> str:
+        """What is chosen of those that open, in words; empty if nothing is."""
+        found = []
+        for each in self.more:
+            if self.typed.get(each.name) or (each.several and each.chosen):
+                options = dict(each.options)
+                found.append(
+                    f"{each.label} {', '.join(options.get(one, one) for one in each.chosen)}"
+                )
+        return "; ".join(found)
 
     @property
     def unshown(self) -> Sequence[str]:
@@ -429,7 +441,7 @@ def controls(
     if has_ends(details):
         more += [of(name, words, ()) for name, words in ENDS.items()]
     lengths = [("", f"automatic ({choices.by})"), *((each, each) for each in PERIOD_LENGTHS)]
-    opened = {"by", "top", "split", "why", "one", "other", *ENDS, *choices.passed}
+    shown = {"period", "since", "until", "compare", "before"}
     return Controls(
         typed=typed,
         problems=choices.problems,
@@ -438,9 +450,7 @@ def controls(
             of("compare", "Compare with", list(_comparisons(details, annotations))),
         ],
         more=[of("by", "Over time by", lengths), *more, *(each for each in passed if each.several)],
-        opened=bool(opened & set(choices.problems))
-        or any(choices.passed.values())
-        or any(typed.get(each) for each in opened),
+        opened=bool(choices.problems.keys() - shown),
         follow=choices.follow,
     )
 

@@ -379,7 +379,7 @@ def _split(told: Sequence[Document], choices: Choices) -> Iterator[Part]:
         if table.name.startswith(("parts", "changes-by-part"))
     ]
     if split:
-        yield Part("parts", f"By {choices.split}", tables=split)
+        yield Part("parts", f"By {choices.split}", tables=split, secondary=True)
 
 
 def _compared(answers: Answers) -> Iterator[Part]:

@@ -63,7 +63,7 @@
   // Fetches a page and shows its <main>; where anything is amiss, the browser goes there instead.
   const show = async (url, remember, part = "") => {
     const number = ++asked;
-    const focused = document.activeElement?.id;
+    const focused = document.activeElement?.id, chosen = document.getElementById("choices")?.open;
     root.classList.add("waiting");
     try {
       const response = await fetch(url, { credentials: "same-origin" });
@@ -76,6 +76,8 @@
       document.querySelector("main").replaceWith(main);
       document.title = answer.title;
       prepare(main);
+      const choices = document.getElementById("choices");
+      if (choices) choices.open ||= chosen;
       document.getElementById(focused)?.focus({ preventScroll: true });
       if (part) document.getElementById(part)?.scrollIntoView({ block: "nearest" });
       const heard = main.querySelector(".notice.error, .notice.done") || main.querySelector(".finding, h1 + .lead") || main.querySelector("h1");
