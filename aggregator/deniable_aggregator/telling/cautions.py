@@ -373,10 +373,7 @@ def clear_among(family: str, metrics: int, what: str = "change") -> str:
         what: is clear.
     """
     together = f" of {metrics:,} metrics together" if metrics > 1 else ""
-    return (
-        f"a {what} is clear if noise and sampling hardly explain it, with {family}{together} "
-        "looked at"
-    )
+    return f"a {what} is clear if noise and sampling hardly explain it, over {family}{together}"
 
 
 def _sources(answer: Answer) -> str:

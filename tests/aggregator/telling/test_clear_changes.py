@@ -69,6 +69,6 @@ def test_how_many_values_and_metrics_were_asked_about_together_is_said() -> None
     levelled = at_report_level([changed("a", 0.001, 0.2), changed("b", 0.5)])["a"]
     asked = msgspec.structs.replace(levelled.head, values_asked=2)
     assert clear_in_words(msgspec.structs.replace(levelled, head=asked)) == (
-        "a change is clear if noise and sampling hardly explain it, with all 2 values of 2 metrics "
-        "together looked at"
+        "a change is clear if noise and sampling hardly explain it, "
+        "over all 2 values of 2 metrics together"
     )
