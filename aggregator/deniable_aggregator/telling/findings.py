@@ -225,8 +225,8 @@ def lift_in_words(lift: Measured) -> str:
         return text
     bottom, top = number_ends(max(lift.low, 0.0), max(lift.high, 0.0), lift.step)
     if float(bottom.replace(",", "")) <= 1 <= float(top.replace(",", "")):
-        return f"{text} ({'more' if together else 'less'} often than if independent)"
-    return f"{text} ({range_of(lift)} times as often as if independent)"
+        return f"{text} ({'more' if together else 'less'} often than by chance)"
+    return f"{text} ({range_of(lift)} times as often as by chance)"
 
 
 def number_finding(answer: Answer) -> str:

@@ -167,14 +167,14 @@ def lift(*values: str, low: float | None, high: float | None, both: float) -> Me
 def test_pairs_that_clearly_go_together_are_said_with_their_lift() -> None:
     pair = lift("search=true", "comments=true", low=1.42, high=1.5, both=0.2)
     assert (
-        "search=true and comments=true go together (1.42 to 1.50 times as often as if independent)"
+        "search=true and comments=true go together (1.42 to 1.50 times as often as by chance)"
         in finding(shares(CHROME, pair))
     )
 
 
 def test_a_lift_that_rounds_to_one_is_said_without_a_number() -> None:
     text = finding(shares(CHROME, lift("a=true", "b=true", low=-0.2, high=0.98, both=0.04)))
-    assert "a=true and b=true exclude each other (less often than if independent)" in text
+    assert "a=true and b=true exclude each other (less often than by chance)" in text
 
 
 def test_values_together_are_said_of_all_reports() -> None:

@@ -56,7 +56,7 @@ APART = Measured(
             (
                 "44 to 46%",
                 "chrome",
-                "a=true and b=true go together (1.42 to 1.58 times as often as if independent)",
+                "a=true and b=true go together (1.42 to 1.58 times as often as by chance)",
             ),
         ),
         (

@@ -198,7 +198,7 @@ def test_a_card_says_what_leads_and_draws_it_week_by_week() -> None:
                       value="x=true & y=true", low=1.3, high=1.5, p_value=0.0, told=True,
                       final=True)],
             "49 to 51% | x=true | then y=true 29 to 31%; x=true and y=true go together "
-            "(1.3 to 1.5 times as often as if independent)",
+            "(1.3 to 1.5 times as often as by chance)",
         ),
         (
             [share("m", "red", 0.4, possible_low=0.3, possible_high=0.6)],
