@@ -221,7 +221,7 @@ def no_reports(name: str, *, excluded: int = 0, asked_out: int = 0, batch: int =
     detail = f"{name} has no reports in these days. Widen since and until, or wait for devices."
     if batch:
         detail += (
-            f" Those of today may be too few to show yet: they are shown in batches of {batch:,}, "
+            f" Some may have come today: they are shown in batches of {batch:,}, one batch late, "
             "and all when the next day begins (UTC)."
         )
     if excluded:

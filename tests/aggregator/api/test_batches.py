@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from deniable_aggregator.answers.dates import day_of
 from deniable_shared import registry, wire
 from tests.aggregator.service import REGISTRY, TODAY, bearer, problem, serving, upload
 from tests.aggregator.stored import key_administrator, rows
@@ -290,9 +291,20 @@ def test_a_version_with_few_reports_on_an_open_day_is_not_shown_alone(target):
         service.send(wire.encode(wire.Upload(bytes(16), (part,))))
         service.clock.epoch += 1
         path = f"/v1/metrics/theme/estimate?version={new.hex()[:8]}"
-        assert "too few to show yet" in problem(service.ask(path), 404, "no_reports")["detail"]
+        assert "may have come today" in problem(service.ask(path), 404, "no_reports")["detail"]
         service.clock.epoch += 4  # closed, and still less than a part that is shown alone
         problem(service.ask(path), 422, "estimate_refused")
+
+
+def test_many_reports_of_another_day_that_wait_are_not_called_few_or_of_today(target):
+    with serving(target, batch_reports=BATCH) as service:
+        service.register()
+        service.send(upload(b"\x01" * (BATCH + 1), epoch=TODAY - 3))
+        path = f"/v1/metrics/theme/estimate?since={day_of(TODAY - 3)}"
+        said = problem(service.ask(path), 404, "no_reports")["detail"]
+        assert f"Some may have come today: they are shown in batches of {BATCH}, one batch" in said
+        service.clock.epoch += 1
+        assert service.ask(path).status_code == 200
 
 
 @pytest.mark.one_store
