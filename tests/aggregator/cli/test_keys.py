@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from deniable_aggregator import Store
 from deniable_aggregator.answers.dates import format_day
+from deniable_aggregator.answers.words import SCOPES
 from deniable_aggregator.keeping.key_verifier import KeyVerifier
 from deniable_shared.periods import epoch_at
 from tests.aggregator.stored import execute
@@ -227,3 +228,9 @@ def test_a_head_is_64_digits(run, done, head):
     done("keys", "create", *KEY)
     refused = run("log", "verify", "--head", head)
     assert (refused.exit_code, "64 hexadecimal digits" in refused.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+def test_help_says_who_each_scope_is_for(scope):
+    shown = " ".join(CliRunner().invoke(deniable, ["keys", "--help"]).stdout.split())
+    assert f"{scope} (" in shown

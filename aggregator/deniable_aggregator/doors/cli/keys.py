@@ -205,9 +205,10 @@ def keys_group() -> None:
     """Creates, lists, rotates, revokes and excludes keys.
 
     A key belongs to one application and has one scope: write (devices send reports), batch (who
-    imports or simulates sends many at once), read (analysts ask for estimates) or admin (registers
-    metrics, looks after the application's keys, and reads). Its token is shown once; the store
-    keeps a hash. Every change is in the audit log, see deniable log.
+    imports or simulates sends many at once), relay (who runs a relay brings sealed uploads), read
+    (analysts ask for estimates) or admin (registers metrics, looks after the application's keys,
+    and reads). Its token is shown once; the store keeps a hash. Every change is in the audit log,
+    see deniable log.
 
     Reports are kept and shown by key. So a key which one person uses identifies that person: give
     a write key to all devices of a build or channel, never to one.
