@@ -35,28 +35,34 @@ class SourceNames:
     Attributes:
         found: the different names of each kind, in the order in which they were found.
         built: how many routes and messages are put together when the program runs.
+        unread: files of folders that are not Python, each with the line that is not.
     """
 
     def __init__(self) -> None:
         self.found: dict[str, dict[str, None]] = {kind: {} for kind in KINDS}
         self.built = 0
+        self.unread: list[str] = []
 
     def read(self, source: Path) -> None:
         """Adds what a file, or all Python files of a folder, say.
 
+        A folder may have templates, or tests of what is wrong: these are left out.
+
         Raises:
-            ParameterError: if a file is not Python.
+            ParameterError: if the file itself is not Python.
             OSError: if it cannot be read.
         """
         for path in python_files(source):
+            visitor = _Visitor(module_of(path))
             try:
-                tree = ast.parse(path.read_bytes(), str(path))
-            except (SyntaxError, ValueError) as error:
+                visitor.visit(ast.parse(path.read_bytes(), str(path)))
+            except (SyntaxError, ValueError, RecursionError) as error:
                 line = getattr(error, "lineno", None)
                 place = f"{path}:{line}" if line else str(path)
-                raise ParameterError(place, "Python source", str(error)) from None
-            visitor = _Visitor(module_of(path))
-            visitor.visit(tree)
+                if path == source:
+                    raise ParameterError(place, "Python source", str(error)) from None
+                self.unread.append(place)
+                continue
             for kind, name in visitor.names:
                 self.found[kind].setdefault(name)
             self.built += visitor.built
@@ -69,7 +75,8 @@ def python_files(source: Path) -> list[Path]:
     return sorted(
         path
         for path in source.rglob("*.py")
-        if not any(
+        if path.is_file()
+        and not any(
             part.startswith(".") or part in _LEFT_OUT for part in path.relative_to(source).parts
         )
         and not any((parent / "pyvenv.cfg").exists() for parent in _parents(path, source))

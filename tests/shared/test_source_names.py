@@ -101,5 +101,19 @@ def test_folders_of_tools_and_environments_are_no_sources(tmp_path):
 
 
 def test_what_is_not_python_is_an_error_with_its_place(tmp_path):
+    file = tmp_path / "orders.py"
+    file.write_text("x = 1\ndef broken(:\n")
     with pytest.raises(ParameterError, match=r"orders\.py:2 must be Python source"):
-        read(tmp_path, "x = 1\ndef broken(:\n")
+        SourceNames().read(file)
+
+
+def test_a_file_of_a_folder_that_is_not_python_is_left_out_and_named(tmp_path):
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "template.py").write_text("def {{ name }}():\n")
+    (tmp_path / "tests" / "deep.py").write_text("x = " + "-" * 5_000 + "1\n")
+    (tmp_path / "folder.py").mkdir()
+    names = read(tmp_path, "def seen(): ...")
+    assert [*names.found["names"]] == ["shop.orders.seen"]
+    assert sorted(place.rpartition("/")[2].partition(":")[0] for place in names.unread) == [
+        "deep.py", "template.py",
+    ]  # fmt: skip

@@ -26,6 +26,8 @@ MOST_HINTS: Final = 200_000
 """So many a question may have."""
 LONGEST_HINT: Final = 256
 """In characters: no longer string is found."""
+MOST_NAMED: Final = 5
+"""Of the files that are left out."""
 
 _ABOUT: Final = """\
 Collects the names that a metric will record from the sources of an application,
@@ -45,9 +47,10 @@ other file has a name a line. Of Python come
             ValueError at shop.orders.Order.total
   messages  that errors are raised with, if they are a literal text
 
-Names that are put together when the program runs are counted and left out. Take
-the kinds that the metric records. Whoever may ask the server sees them: read
-what is printed, and keep what is secret out.
+Names that are put together when the program runs are counted and left out, and
+so are files of folders that are not Python. Take the kinds that the metric
+records. Whoever may ask the server sees them: read what is printed, and keep
+what is secret out.
 
   deniable hints src/ --kind errors --out names.txt
   deniable discover crash --hints names.txt --token TOKEN
@@ -100,6 +103,7 @@ def run(options: argparse.Namespace) -> int:
         "of_lists": len(listed),
         "put_together": sources.built,
         "unusable": unusable,
+        "unread": sources.unread,
         "file": str(options.out),
         "warnings": list(private_shapes(names)),
         "longest": longest_texts(names),
@@ -131,6 +135,8 @@ def _text(answer: dict[str, object]) -> list[str]:
     assert isinstance(counts, dict)
     assert isinstance(longest, list)
     assert isinstance(warnings, list)
+    unread = answer["unread"]
+    assert isinstance(unread, list)
     lines = [f"{answer['names']:,} different names, in {answer['file']}:"]
     lines += [f"  {count:>7,}  {kind}" for kind, count in counts.items() if count]
     if answer["of_lists"]:
@@ -142,6 +148,10 @@ def _text(answer: dict[str, object]) -> list[str]:
         lines.append(
             f"  {answer['unusable']:>7,}  left out: too long to be found, or of several lines"
         )
+    if unread:
+        some = [*unread[:MOST_NAMED], *(["..."] if unread[MOST_NAMED:] else [])]
+        lines.append(f"  {len(unread):>7,}  files left out that are not Python:")
+        lines += [f"           {printable(visible(place))}" for place in some]
     lines += ["", "The longest, to be read before anybody else does:"]
     lines += [f"  {printable(visible(name))}" for name in longest]
     for warning in warnings:

@@ -56,3 +56,18 @@ def test_sources_without_names_are_an_error_and_nothing_is_written(tmp_path):
     assert result.exit_code != 0
     assert "names of SOURCES must be 1 to 200,000 different ones, got 0" in result.output
     assert not out.exists()
+
+
+def test_files_of_a_folder_that_are_not_python_are_counted_and_named(tmp_path):
+    (tmp_path / "shop.py").write_text(SOURCE)
+    for number in range(6):
+        (tmp_path / f"template{number}.py").write_text("{% block %}")
+    out = tmp_path / "names.txt"
+    result = CliRunner().invoke(
+        deniable, ["hints", str(tmp_path), "--kind", "names", "--out", str(out)]
+    )
+    assert result.exit_code == 0, result.output
+    assert out.read_text().splitlines() == ["shop.pay", "shop.refund"]
+    assert "6  files left out that are not Python:" in result.output
+    assert "template0.py:1" in result.output
+    assert "..." in result.output
