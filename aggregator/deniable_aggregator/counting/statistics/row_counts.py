@@ -52,7 +52,8 @@ class RowCounts:
         least = np.minimum(least, highest)
         # In integers as narrow as the cells are.
         narrow = [end.astype(cells.dtype)[:, None] for end in (least, highest)]
-        self._values = np.minimum(cells, narrow[1]) - narrow[0]
+        self._values = np.minimum(cells, narrow[1])
+        self._values -= narrow[0]
         self._width = int((highest - least).max(initial=0)) + 1
         self.counts = least[:, None] + np.arange(self._width)
         self.number = np.empty(self.counts.shape, np.int64)
