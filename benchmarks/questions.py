@@ -42,6 +42,7 @@ from deniable_shared import registry, wire
 from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
+    from deniable_shared.mechanisms import Mechanism
     from deniable_shared.spec import Spec
 
 METRICS: Final = 10
@@ -199,7 +200,7 @@ def build(
         versions: how many each metric has; those of one string differ in its `expected_devices`.
     """
     store, today = Store(path), epoch_at(time.time())
-    specs = {}
+    specs: dict[bytes, Spec] = {}
     for version in range(versions):
         devices = f"expected_devices = {100_000 + 5_000 * version}\n" if versions > 1 else ""
         texts = {name: text + devices for name, text in declarations.items()}
@@ -209,18 +210,20 @@ def build(
     issued = {"scope": "write", "application": "benchmark", "today": today}
     tokens = [create_key(store, label=f"app {each}", **issued) for each in range(keys)]
     read = create_key(store, label="", **{**issued, "scope": "read"})
-    generator, drawn_slices = np.random.default_rng(1), {}
+    generator = np.random.default_rng(1)
+    slices_of: dict[Mechanism, list[list[NewPart]]] = {}
     with store._database.write() as connection:
         query = select(schema.keys.c.number).where(schema.keys.c.scope == "write")
         numbers = connection.execute(query).scalars().all()
         stored = connection.execute(select(schema.metrics.c.number, schema.metrics.c.digest)).all()
         for metric, digest in stored:
             spec = specs[digest]
-            if spec.mechanism not in drawn_slices:
+            if spec.mechanism not in slices_of:
                 values = list(spec.values) or CANDIDATES[:50]
-                slices = [drawn(spec, reports, values, generator) for _ in range(distinct)]
-                drawn_slices[spec.mechanism] = slices
-            some = drawn_slices[spec.mechanism]
+                slices_of[spec.mechanism] = [
+                    drawn(spec, reports, values, generator) for _ in range(distinct)
+                ]
+            some = slices_of[spec.mechanism]
             for epoch in range(today - days + 1, today + 1):
                 insert_parts(
                     connection,
