@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from deniable_aggregator.answering.discovery import discover as walking
 from deniable_aggregator.answering.discovery.discover import discover
 from tests.aggregator.discovery.small import SALT, SmallCode, small_trie, supports
 
@@ -58,3 +59,12 @@ def test_a_hint_needs_less_evidence():
     assert "abcdef" not in {find.text for find in alone.whole}
     (find,) = (find for find in hinted.whole if find.text == "abcdef")
     assert find.hinted
+
+
+def test_a_string_is_found_though_others_fill_the_places_of_its_beginning(monkeypatch):
+    """All levels from its end on tell of it, where its beginning has that of one level alone."""
+    monkeypatch.setattr(walking, "BEAM", 4)
+    heavier = dict.fromkeys(("bcdefg", "cdefga", "defgab", "efgabc", "fgabcd"), 3000)
+    finds = found({**heavier, "abcd": 2_000}).whole
+    assert "abcd" in {find.text for find in finds}
+    assert set(heavier) - {find.text for find in finds}

@@ -37,6 +37,7 @@ from deniable_shared.hashing import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from fractions import Fraction
 
     from numpy.typing import NDArray
 
@@ -49,8 +50,9 @@ BEAM: Final = 4096
 ALL_FOLLOWED: Final = 10 * BEAM
 """And in all levels together, so that many levels do not take long."""
 
-RANKED: Final = 3
-"""So many children are ranked for each that is followed: some end strings, some are impossible."""
+RANKED: Final = 12
+"""So many children are ranked for each that is followed. Some end strings, some are impossible; of
+the others those that end soon are looked at in the next level: all further levels tell of these."""
 
 CANDIDATES: Final = 4096
 """How many strings of a level are kept for the test at most."""
@@ -60,29 +62,40 @@ HEAVY_Z: Final = 6.0
 
 _PREFIXES: Final = 512
 """How many prefixes of a level are kept for a test of their own."""
-_SOON_BITS: Final = 8
-"""All children are looked at that end a string within so many bits."""
+_PART_LEFT: Final = 4
+"""Of very many candidates one of so many is left with each further level that is looked at."""
 _LN2: Final = math.log(2)
 
 
 class Walk:
     """Follows the likeliest prefixes from level to level, and gathers the strings that end.
 
-    Half of the error rate is spent on strings that end in the first level, the rest evenly on the
-    others; within a level by the probability of the prefix, and then by 2^-bits. Prefixes share an
-    error rate of their own, evenly over the levels.
+    Half of the error rate is spent on strings that end in the first level, the rest on the others
+    as often as devices draw them, the last one like the one before; within a level by the
+    probability of the prefix, and then by 2^-bits. Prefixes share an error rate of their own,
+    evenly over the levels. How many are followed is shared out like the error rate.
 
     Args:
         levels: all of the trie. What is explained is taken out of them.
+        drawn: with which probability devices draw each level.
 
     Attributes:
         whole: candidates for whole strings, from all levels so far.
         cut: candidates for prefixes, one set for each level so far.
     """
 
-    def __init__(self, levels: Sequence[Level], decoder: PieceDecoder, salt: int) -> None:
+    def __init__(
+        self,
+        levels: Sequence[Level],
+        decoder: PieceDecoder,
+        salt: int,
+        drawn: Sequence[Fraction],
+    ) -> None:
         self._levels, self._decoder, self._salt = levels, decoder, salt
-        self._beam = min(BEAM, ALL_FOLLOWED // len(levels))
+        alike = [*drawn[:-1], drawn[-2 if len(drawn) > 1 else -1]]
+        followed = min(BEAM, ALL_FOLLOWED // len(levels)) * len(levels)
+        self._beams = [max(int(followed * own / sum(alike)), 1) for own in alike]
+        self._parts = [2.0, *(float(2 * sum(alike[1:]) / own) for own in alike[1:])]
         self.whole, self.cut = self._nothing(), [self._nothing() for _ in levels]
         self._prefixes = self._first() if levels[0].total else None
 
@@ -125,7 +138,8 @@ class Walk:
         ended = np.flatnonzero(nodes == ENDED)
         self.whole = self._likeliest(strings(ended, log_weights[ended]))
         odds = first_log_odds(shares, level)
-        inner = _highest_places(np.flatnonzero(nodes > IMPOSSIBLE), odds, self._beam)
+        most = RANKED * self._beams[0]
+        inner = _highest_places(np.flatnonzero(nodes > IMPOSSIBLE), odds, most)
         cut = _highest_places(inner, odds, _PREFIXES)
         weights = -_LN2 * bits[cut] - math.log(len(self._levels))
         self.cut[0] = strings(cut, weights)
@@ -140,25 +154,25 @@ class Walk:
 
     def _next(self, level: Level, prefixes: Prefixes) -> tuple[Strings, Prefixes]:
         """The strings that end in a level, and the prefixes to follow from there."""
-        search = LevelSearch(level, prefixes, self._decoder)
+        beam = self._beams[level.number]
+        followed = self._beams[level.number - 1]
+        search = LevelSearch(level, prefixes, self._decoder, followed)
         prefixes = search.prefixes
-        certain = search.take_out_sure(self._beam)
-        uncertain = [
-            search.likely(RANKED * self._beam),
-            search.ending_soon(min(_SOON_BITS, level.bits)),
-        ]
+        certain = search.take_out_sure(beam)
+        uncertain = [search.likely(RANKED * beam), search.ending_soon()]
         children, explained = join_children(certain, uncertain, level.bits)
         shares = search.estimates(children.parents, children.pieces) + explained
         odds = log_odds(prefixes, children.parents, shares, level)
         children = children._replace(shares=shares, log_odds=odds)
-        least = np.where(children.used <= _SOON_BITS, -np.inf, search.least[children.parents])
+        soon = search.soon[children.parents]
+        least = np.where(children.used <= soon, -np.inf, search.least[children.parents])
         ended = children.nodes == ENDED
-        parts = 2 * (len(self._levels) - 1)
+        parts = self._parts[level.number]
         strings = self._strings(
             level, prefixes, take_children(children, ended), explained[ended], parts
         )
         strings.least[:] = least[ended]
-        inner = _highest_places(np.flatnonzero(~ended), odds, self._beam)
+        inner = _highest_places(np.flatnonzero(~ended), odds, RANKED * beam)
         cut = _highest_places(inner, shares, _PREFIXES)
         self.cut[level.number] = self._strings(
             level, prefixes, take_children(children, cut), explained[cut], len(self._levels)
@@ -173,7 +187,7 @@ class Walk:
         prefixes: Prefixes,
         children: Children,
         explained: NDArray[np.float64],
-        parts: int,
+        parts: float,
     ) -> Strings:
         """Children as strings, of which the level's own estimate is known."""
         # Where no prefix is likely, the error rate is left unspent.
@@ -195,16 +209,34 @@ class Walk:
         return strings
 
     def _likeliest(self, strings: Strings) -> Strings:
-        """Those that the test is likeliest to show, by the estimates of all levels as they are."""
-        if len(strings) <= CANDIDATES:
+        """Those that the test is likeliest to show, by the estimates of all levels as they are.
+
+        Of very many, fewer with each further level that is looked at. Those that could not pass
+        among `CANDIDATES` others, if all of these were allowed to be false, are none.
+        """
+        if not len(strings):
             return strings
-        trial = strings.take(np.arange(len(strings)))
-        for level in self._levels:
-            if level.number > strings.ends[0] and level.total:
+        first, places = int(strings.ends[0]), np.arange(len(strings))
+        trial = strings.take(places)
+        for level in self._levels[first:]:
+            if level.number > first and level.total:
                 trial.estimate(level)
-        shares, deviations = trial.pool(self._levels)
+            best = self._best(trial, level.number, max(len(trial) // _PART_LEFT, 2 * CANDIDATES))
+            trial, places = trial.take(best), places[best]
+        best = self._best(trial, len(self._levels), CANDIDATES)
+        trial, places = trial.take(best), places[best]
+        shares, _ = trial.pool(self._levels)
+        tails = least_tails(shares, trial.weights(self._levels))
+        return strings.take(places[tails <= CANDIDATES * np.exp(trial.log_weights)])
+
+    def _best(self, strings: Strings, last: int, most: int) -> NDArray[np.int64]:
+        """The places of the best by the estimates up to a level, at most so many."""
+        places = np.arange(len(strings))
+        if len(strings) <= most:
+            return places
+        shares, deviations = strings.pool(self._levels, last)
         score = np.maximum(shares / deviations, 0.0) ** 2 / 2 + strings.log_weights
-        return strings.take(_highest_places(np.arange(len(strings)), score, CANDIDATES))
+        return _highest_places(places, score, most)
 
 
 def _next_prefixes(prefixes: Prefixes, children: Children, level: Level) -> Prefixes:
@@ -263,7 +295,7 @@ def discover(
         levels.append(Level(number, bits, trie.support(number), *supports_of_level(number)))
     tell("search level 1", 0.3)
     flats = take_out_flats(levels[0], trie.first)
-    walk = Walk(levels, PieceDecoder(code.machine), salt)
+    walk = Walk(levels, PieceDecoder(code.machine), salt, trie.level_shares)
     for level in levels[1:]:
         part = 0.3 + 0.6 * level.number / trie.levels
         tell(f"search level {level.number + 1} of {trie.levels}", part)

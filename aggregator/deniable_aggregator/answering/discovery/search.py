@@ -42,6 +42,16 @@ _ROUNDS: Final = 8
 a fifth of the one before, so this is enough for shares of 1 among errors of a millionth."""
 _BLOCK: Final = 64
 """So many prefixes are read between two looks at what a child needs to be among the best."""
+_SOON_BITS: Final = 8
+"""Of every prefix all children are looked at that end a string within so many bits."""
+_OWED_BITS: Final = 18
+"""And all whose part of the error rate is at least 2^-18 of what the level's prefixes share."""
+_MOST_ENDING: Final = 1 << 17
+"""So many of these are kept at most."""
+_PORTION: Final = 1 << 12
+"""Of so many nodes the children are listed at a time."""
+_LN2: Final = math.log(2)
+
 _Columns = tuple[
     "NDArray[np.int64]", "NDArray[np.int64]", "NDArray[np.float64]", "NDArray[np.float64]"
 ]
@@ -74,17 +84,25 @@ class LevelSearch:
     Args:
         level: the reports; what is explained of it is taken out.
         decoder: knows which pieces strings can have.
+        followed: of how many prefixes, the likeliest, all children are looked at.
 
     Attributes:
         prefixes: the parents, the likeliest first.
         least: float64, (prefixes,): `likely` passed children with lower estimates by.
+        soon: int64, (prefixes,): all children are looked at that end within so many bits.
     """
 
-    def __init__(self, level: Level, prefixes: Prefixes, decoder: PieceDecoder) -> None:
+    def __init__(
+        self, level: Level, prefixes: Prefixes, decoder: PieceDecoder, followed: int
+    ) -> None:
         self._level, self._decoder = level, decoder
         order = np.argsort(-prefixes.log_likely, kind="stable")
         self.prefixes = prefixes.take(order)
-        self.least = np.full(len(prefixes), -np.inf)
+        self._followed = min(followed, len(prefixes))
+        self.least = np.full(len(prefixes), np.inf)
+        owed = self.prefixes.log_likely - np.logaddexp.reduce(self.prefixes.log_likely)
+        soon = np.maximum(np.floor(owed / _LN2).astype(np.int64) + _OWED_BITS, _SOON_BITS)
+        self.soon = np.minimum(soon, level.bits)
         self._places = hash_cells.places(
             self.prefixes.fingerprints, level.number, level.reports.size, level.cells
         )
@@ -93,14 +111,15 @@ class LevelSearch:
     def likely(self, most: int) -> Children:
         """The children with the best odds, at most so many, of which strings exist."""
         pool = _Pool(2 * most, most, _LEAST_ODDS)
-        for start in range(0, len(self.prefixes), _BLOCK):
-            block = slice(start, start + _BLOCK)
+        for start in range(0, self._followed, _BLOCK):
+            block = slice(start, min(start + _BLOCK, self._followed))
             chosen = np.arange(len(self.prefixes))[block]
             least = least_shares(self.prefixes.take(block), self._level, pool.least)
             parents, pieces, shares = self._above(chosen, least)
             pool.add(parents, pieces, shares, log_odds(self.prefixes, parents, shares, self._level))
         best = pool.best()
-        self.least = least_shares(self.prefixes, self._level, pool.least)
+        followed = slice(self._followed)
+        self.least[followed] = least_shares(self.prefixes.take(followed), self._level, pool.least)
         return self._make_children(*best)
 
     def take_out_sure(self, most: int) -> list[Children]:
@@ -133,8 +152,8 @@ class LevelSearch:
         level = self._level
         pool = _Pool(2 * most, most, 0.0)
         largest = 0.0
-        for start in range(0, len(self.prefixes), _BLOCK):
-            block = slice(start, start + _BLOCK)
+        for start in range(0, self._followed, _BLOCK):
+            block = slice(start, min(start + _BLOCK, self._followed))
             chosen = np.arange(len(self.prefixes))[block]
             cut = max(SURE_Z * level.deviation, ECHO * largest)
             # A child's share is at most its parent's, give or take the errors of both, and the
@@ -153,20 +172,53 @@ class LevelSearch:
         )
         return children, max(SURE_Z * level.deviation, ECHO * largest, pool.least)
 
-    def ending_soon(self, bits: int) -> Children:
-        """All children that end a string within so few bits, whatever their estimate."""
-        nodes, used = self._decoder.children(self.prefixes.nodes, bits)
-        parents, numbers = np.nonzero(nodes == ENDED)
-        pieces = numbers.astype(np.int64) << (self._level.bits - bits)
+    def ending_soon(self) -> Children:
+        """The children that end a string within few bits, whatever their estimate: see `soon`.
+
+        If there are very many, those that are likelier by this level alone.
+        """
+        parts = [
+            self._ending(np.flatnonzero(self.soon == bits), bits)
+            for bits in np.unique(self.soon).tolist()
+        ]
+        parents, pieces, used = map(np.concatenate, zip(*parts, strict=True))
         shares = self.estimates(parents, pieces)
+        if parents.size > _MOST_ENDING:
+            above = np.maximum(shares / self._level.deviation, 0.0)
+            score = above**2 / 2 + self.prefixes.log_likely[parents] - _LN2 * used
+            best = np.argpartition(-score, _MOST_ENDING)[:_MOST_ENDING]
+            parents, pieces, used, shares = parents[best], pieces[best], used[best], shares[best]
         return Children(
             parents,
             pieces,
-            nodes[parents, numbers],
-            used[parents, numbers].astype(np.int64),
+            np.full(parents.size, ENDED, np.int32),
+            used,
             shares,
             log_odds(self.prefixes, parents, shares, self._level),
         )
+
+    def _ending(
+        self, chosen: NDArray[np.int64], bits: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Parents, pieces and used bits of the children of some prefixes that end within bits.
+
+        Many prefixes lead to one node, of which they are listed once.
+        """
+        nodes, node = np.unique(self.prefixes.nodes[chosen], return_inverse=True)
+        parts = []
+        for start in range(0, nodes.size, _PORTION):
+            reached, used = self._decoder.children(nodes[start : start + _PORTION], bits)
+            own, numbers = np.nonzero(reached == ENDED)
+            parts.append((own + start, numbers, used[own, numbers].astype(np.int64)))
+        of_node, numbers, used_bits = map(np.concatenate, zip(*parts, strict=True))
+        counts = np.bincount(of_node, minlength=nodes.size)
+        starts = (np.cumsum(counts) - counts)[node]
+        own_counts = counts[node]
+        within = np.arange(own_counts.sum())
+        within -= np.repeat(np.cumsum(own_counts) - own_counts, own_counts)
+        listed = within + np.repeat(starts, own_counts)
+        pieces = numbers[listed] << (self._level.bits - bits)
+        return np.repeat(chosen, own_counts), pieces, used_bits[listed]
 
     def cells(self, parents: NDArray[np.int64], pieces: NDArray[np.int64]) -> NDArray[np.int64]:
         """int64, (children, rows)."""
