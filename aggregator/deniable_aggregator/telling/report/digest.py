@@ -132,8 +132,8 @@ def _newest(answers: MetricAnswers, *, details: bool) -> str:
     else:
         assert found is not None
         if not details:
-            many = f"{counted(len(found.strings), 'string')} found that nobody listed"
-            return f"{_title(answers)}: {many}."
+            many = counted(len(found.strings), "string") if found.strings else "no string"
+            return f"{_title(answers)}: {many} found that nobody listed."
         seen = found_at_a_glance(found)
     text = "nothing stands out from the noise" if seen is None else f"{seen.range} {seen.of}"
     more = f"; {seen.more}" if seen is not None and seen.more else ""

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
+from deniable_aggregator.answering.review import SIMULATED
 from deniable_aggregator.answers.common import stopped_since, versions_by_name
 from deniable_aggregator.doors.pages import parts
 from deniable_aggregator.doors.pages.metric.answering import (
@@ -392,17 +393,16 @@ def _compared(answers: Answers) -> Iterator[Part]:
     yield Part(
         "compared",
         " and ".join(visible(side) for side in answer.sides),
-        texts=[
-            *told.cautions,
-            told.finding,
-            *told.notes,
-            *told.days,
-            told.counted,
-            told.basis,
-            *told.asides,
-        ],
+        texts=[*(each for each in told.cautions if each != SIMULATED.message), told.finding],
         pictures=[Picture(figure)] if any(panel.dots for panel in _dots(figure)) else [],
         tables=list(told.tables),
+        folded=[
+            Part(
+                "compared-basis",
+                "What this is based on",
+                texts=[*told.notes, *told.days, told.counted, told.basis, *told.asides],
+            )
+        ],
     )
 
 
