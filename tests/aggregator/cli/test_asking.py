@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import time
-from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from deniable_aggregator.doors.cli import value_completion
+from deniable_aggregator.answers.dates import day_of
+from deniable_aggregator.asking import dates
+from deniable_aggregator.doors.cli import question_options, value_completion
 from deniable_shared.commands.completion import complete
-from deniable_shared.periods import epoch_at
 from tests.aggregator.cli.test_cli import run, url  # noqa: F401  fixtures
 from tests.aggregator.service import REGISTRY, TODAY, upload
 
@@ -150,16 +150,13 @@ def test_without_a_token_it_is_said_where_one_is_looked_for(run):  # noqa: F811 
         assert word in done.stderr
 
 
-def test_days_may_be_relative(asked, service):
-    service.clock.epoch = today = epoch_at(time.time())
-    for epoch in (today - 8, today - 1):
-        service.send(upload(PAYLOAD, epoch=epoch))
-    now = datetime.now(UTC).date()
+def test_days_may_be_relative(asked, service, monkeypatch):
+    for module in (dates, question_options):  # whose clocks stand where the server's does
+        monkeypatch.setattr(module, "utc_today", lambda: day_of(TODAY))
+    service.send(upload(PAYLOAD, epoch=TODAY - 8))
     week = json.loads(asked("estimate", "theme", "--since", "-7d", "--json").stdout)
-    since = week["question"]["parameters"]["since"]
-    assert since in [str(now - timedelta(days)) for days in (7, 8)]  # at midnight
-    assert week["head"]["reports"] == 300
-    service.send(upload(PAYLOAD, epoch=epoch_at(time.time())))  # today, which is not over
+    assert week["question"]["parameters"]["since"] == str(day_of(TODAY - 7))
+    assert week["head"]["reports"] == 300  # without those of today, which is not over
     again = json.loads(asked("estimate", "theme", "--since", "-1w", "--json").stdout)
     assert again["head"]["reports"] == 300
     every = json.loads(asked("estimate", "theme", "--since", "-6d", "--json").stdout)

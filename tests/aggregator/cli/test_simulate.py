@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import re
 from contextlib import closing
-from datetime import timedelta
+from datetime import date
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from deniable_aggregator import Store
-from deniable_aggregator.asking.dates import utc_today
 from deniable_aggregator.keeping.catalog import MetricCatalog
+from deniable_aggregator.simulating import scenario
 from tests import command_line
 from tests.aggregator.simulating.registries import EVERYTHING, HEAD, SEPIA, THEME
 from tests.aggregator.simulating.test_relayed import RELAYED
@@ -151,7 +151,10 @@ def test_what_cannot_be_simulated_is_refused_with_a_reason(
     assert words in result.output
 
 
-def test_with_a_relay_what_the_crowd_is_worth_is_printed_and_no_server_is_asked(tmp_path):
+def test_with_a_relay_what_the_crowd_is_worth_is_printed_and_no_server_is_asked(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(scenario, "utc_today", lambda: date(2026, 2, 1))
     file = tmp_path / "metrics.toml"
     file.write_text(RELAYED)
     refused = run(file, "--server", "http://127.0.0.1:1", columns=200)
@@ -159,7 +162,7 @@ def test_with_a_relay_what_the_crowd_is_worth_is_printed_and_no_server_is_asked(
     assert "with --server give a file without [relay]" in refused.output
     options = ("--devices", 300, "--days", 7, "--change", 0, "--store", tmp_path / "kept.db")
     words = " ".join(printed(file, *options).split())
-    assert f" to {utc_today() - timedelta(15)}, seed 1" in words  # the relay has closed since
+    assert " to 2026-01-17, seed 1" in words  # the relay has closed since
     assert re.search(r"theme: \d+ reports", words)
     assert "theme: epsilon 4 on the device. Nothing less is stated: no group" in words
     assert "export DENIABLE_TOKEN=deniable_read_" in words
