@@ -70,6 +70,7 @@ def test_show_of_another_file_is_refused_and_makes_none(tmp_path):
         (GOOD, "", "DENIABLE_RELAY_TOKEN must be a key of deniable keys create --scope relay"),
         ((*GOOD[:3], "x25519:AAAA"), "x", "key must be x25519:<base64> or mlkem768-x25519"),
         (("--to", "ftp://example.org", *GOOD[2:]), "x", "server must be an address"),
+        (("--to", "http://example.org", *GOOD[2:]), "x", "--to must be https://, or http:// to"),
         ((*GOOD, "--rate-limit", "many"), "x", "rate_limit must be a number, /"),
         ((*GOOD, "--batch", "0"), "x", "--batch must be an integer in [1, 2,147,483,647]"),
         ((*GOOD, "--json"), "x", "--json is for --show"),

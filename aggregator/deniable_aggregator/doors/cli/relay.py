@@ -27,7 +27,8 @@ FILE: Final = "relay.db"
     "--to",
     "aggregator",
     metavar="URL",
-    help="The aggregator's address, such as https://telemetry.example.org.",
+    help="The aggregator's address, such as https://telemetry.example.org; http:// only on this "
+    "machine.",
 )
 @click.option(
     "--key",
@@ -180,7 +181,7 @@ def _settings(
     try:
         return RelaySettings(
             path,
-            check_server(aggregator),
+            _checked(check_server(aggregator)),
             Token(os.environ[VARIABLE]),
             tuple(map(parse_public_key, keys)),
             every,
@@ -190,6 +191,23 @@ def _settings(
         )
     except ParameterError as error:
         raise click.UsageError(str(error)) from None
+
+
+def _checked(server: str) -> str:
+    """The aggregator's address, on the way to which nobody can read the key of the relay.
+
+    Raises:
+        ParameterError: if it is http:// to another machine.
+    """
+    from urllib.parse import urlsplit
+
+    from deniable_shared.addresses import is_this_machine
+
+    parts = urlsplit(server)
+    if parts.scheme == "http" and not is_this_machine(parts.netloc):
+        constraint = "https://, or http:// to this machine: the key of the relay is sent"
+        raise ParameterError("--to", constraint, server)
+    return server
 
 
 def _show(path: Path, as_json: bool) -> None:
