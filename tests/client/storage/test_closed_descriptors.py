@@ -17,7 +17,7 @@ from tests.client.programs import stored
 pytestmark = pytest.mark.service
 
 HOST = """
-import os, sys, threading
+import os, sys
 import deniable
 registry, directory, files, when = sys.argv[1:5]
 class Clock:
@@ -43,10 +43,6 @@ def record():
     recorded += client.record("theme", "dark") == "recorded"
 def close_all():
     os.closerange(3, 256)
-def others_wait():  # nobody can close a number that another thread is using at that moment
-    frames = sys._current_frames()
-    del frames[threading.get_ident()]
-    return all(frame.f_code.co_name == "wait" for frame in frames.values())
 def fork():
     child = os.fork()
     if child:
@@ -68,8 +64,6 @@ elif when == "between two forks":
     record()
     fork()
 else:
-    while not others_wait():
-        pass
     close_all()
 hosts = [open(f"{files}/{number}", "w+") for number in range(12)]
 for host in hosts:
