@@ -67,7 +67,7 @@ def test_a_hundred_real_clients_behind_nginx_are_counted_after_the_week_and_neve
     site, tmp_path
 ):
     running = site("--batch", "50")
-    before = {name: tmp_path / f"nginx of the {name}" for name in ("relay", "aggregator")}
+    before = {name: tmp_path / f"nginx-{name}" for name in ("relay", "aggregator")}
     for folder in before.values():
         folder.mkdir()
     with (
