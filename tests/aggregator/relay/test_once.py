@@ -162,22 +162,6 @@ def test_a_part_whose_answer_cannot_be_written_is_not_brought_again_at_once(rela
     assert set(made.gateway.stored.values()) == {1}
 
 
-def test_a_failure_is_logged_when_it_begins_and_not_each_second(relay, monkeypatch, caplog):
-    made = relay()
-    for _ in range(2):
-        with monkeypatch.context() as full:
-            full.setattr(made.store, "closings", cannot_be_written)
-            for _ in range(5):
-                assert not made.rounds.try_to_look()
-            assert made.rounds.failure == FULL
-        made.rounds.try_to_look()
-        assert not made.rounds.failure
-    assert made.rounds.failures == 10
-    assert [record.getMessage() for record in caplog.records] == [
-        f"the relay's file cannot be read or written: {FULL}"
-    ] * 2
-
-
 def test_nothing_is_taken_before_the_disk_is_so_full_that_nothing_can_be_forwarded(
     relay, monkeypatch
 ):

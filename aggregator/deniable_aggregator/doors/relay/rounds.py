@@ -112,14 +112,14 @@ class Rounds:
                 self._ending.wait(LOOK_SECONDS)
 
     def try_to_look(self) -> bool:
-        """As `look`, of which no failure is raised: each is counted, and logged when it is new."""
+        """As `look`, of which no failure is raised: each is counted and logged."""
         try:
             goes_on = self.look()
         except StoreUnavailableError as error:
             self.failures += 1
-            if self.failure != str(error) and not self._ending.is_set():
-                log.error("the relay's file cannot be read or written: %s", error)
             self.failure = str(error)
+            if not self._ending.is_set():
+                log.error("the relay's file cannot be read or written: %s", error)
             return False
         except Exception as error:  # the thread must outlive every failure
             self.failures += 1
