@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Final
 
 import numpy as np
 import pytest
@@ -29,6 +30,10 @@ SIZES = [
 ]
 """Reports, rows and epsilon of versions; one of them is read by least squares."""
 
+SCORE_ERROR: Final = 1e-11
+"""Scores come from laws by Fourier transforms, of other lengths for several sketches: those near
+zero have no relative precision. In 548 draws of the versions they differed by at most 6.5e-13."""
+
 
 @pytest.fixture(scope="module")
 def versions():
@@ -53,7 +58,8 @@ def test_sketches_of_several_versions_have_the_numbers_of_each(versions, monkeyp
         (alone,) = shares_of_sketches([(tally, counts)], WORDS)
         for name in COLUMNS:
             columns = getattr(ours, name), getattr(alone, name)
-            np.testing.assert_allclose(*columns, rtol=1e-12, atol=1e-15, err_msg=name)
+            error = SCORE_ERROR if name == "law_scores" else 1e-15
+            np.testing.assert_allclose(*columns, rtol=1e-12, atol=error, err_msg=name)
         assert (ours.support_counts.supporting == alone.support_counts.supporting).all()
         assert ours.unlisted == alone.unlisted
         ends = [each.limits(each.share, 0.05, Allowance(ours.rows.total)) for each in (ours, alone)]
